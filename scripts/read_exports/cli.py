@@ -28,8 +28,8 @@ PROGRAMS = {
     "h2": "org.h2.jdbc.JdbcStatement.execute:3",
     "tomcat": "org.apache.catalina.connector.CoyoteAdapter.service:20",
 }
-# With little room for new objects, there are collections in a short time. Java 17 does not start with
-# less.
+# With little room for new objects, there are collections in a short time. Java 17 does not start
+# with less.
 SMALL_HEAP = "-XX:+UseSerialGC -Xmn512k"
 
 

@@ -21,7 +21,7 @@ mod nodes;
 mod placement;
 
 use crate::per_thread::PerThread;
-use crate::sink::{Cost, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Cost, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use crate::weights::Weights;
 use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
@@ -135,7 +135,7 @@ impl Profile {
     }
 
     #[inline]
-    fn see(&mut self, time: Timestamp) {
+    fn extend_time(&mut self, time: Timestamp) {
         let (first, last) = self.span.get_or_insert((time, time));
         *first = time.min(*first);
         *last = time.max(*last);
@@ -159,7 +159,7 @@ impl Profile {
     /// Returns the node for the callees of a call. The call is the innermost one of `frames` calls,
     /// and it begins `calls` callees.
     #[inline]
-    fn bounded(&mut self, caller: u32, frames: usize, calls: u64) -> u32 {
+    fn parent_within_limit(&mut self, caller: u32, frames: usize, calls: u64) -> u32 {
         if frames < MAX_FRAMES {
             return caller;
         }
@@ -197,7 +197,7 @@ impl Profile {
         };
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let node = if has_node {
-            let parent = self.bounded(parent, frames, calls);
+            let parent = self.parent_within_limit(parent, frames, calls);
             self.nodes.callee(parent, Frame::Method(e.method))
         } else {
             self.hidden.entry((parent, e.method)).or_default().add(own);
@@ -354,12 +354,12 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     #[inline]
-    fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
-        self.profile.see(begin.time);
+    fn begin(&mut self, _: &Names, begin: ThreadTime, slice: Slice) {
+        self.profile.extend_time(begin.time);
         if let Slice::Call(method) = slice {
             let parent = self.profile.innermost_node(begin.thread);
             let frames = self.profile.open[begin.thread].calls.len();
-            let parent = self.profile.bounded(parent, frames, 1);
+            let parent = self.profile.parent_within_limit(parent, frames, 1);
             let node = self.profile.nodes.callee(parent, Frame::Method(method));
             let calls = &mut self.profile.open[begin.thread].calls;
             calls.push(OpenCall {
@@ -372,7 +372,7 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     #[inline]
     fn end(&mut self, _: &Names, end: &End) {
-        self.profile.see(end.end.time);
+        self.profile.extend_time(end.end.time);
         let time = end.end.time.since(end.begin.time).0.max(0);
         match end.slice {
             Slice::Call(_) => self.profile.end_call(end),

@@ -8,9 +8,9 @@ use jtrail_model::{ClassId, Event, Generation, MethodId, ObjectId, ThreadId, Tim
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ThreadIndex(pub(crate) u32);
 
-/// A moment of a thread.
+/// A time of a thread, on the wall clock and in CPU time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct ThreadTime {
     pub(crate) thread: ThreadIndex,
     pub(crate) time: Timestamp,
     /// CPU time of the thread in ns; 0 if not measured.
@@ -61,9 +61,9 @@ impl Slice {
 pub(crate) struct End {
     pub(crate) slice: Slice,
     /// The begin of the slice.
-    pub(crate) begin: Moment,
+    pub(crate) begin: ThreadTime,
     /// The end of the slice.
-    pub(crate) end: Moment,
+    pub(crate) end: ThreadTime,
     /// True if an exception ended the call.
     pub(crate) by_exception: bool,
 }
@@ -239,7 +239,7 @@ pub(crate) trait Sink: Send {
     fn wait_event(&mut self, _index: ThreadIndex, _event: &Event<'_>) {}
 
     /// Writes the begin of a slice.
-    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice);
+    fn begin(&mut self, names: &Names, begin: ThreadTime, slice: Slice);
 
     /// Writes the end of the innermost slice of the thread.
     fn end(&mut self, names: &Names, end: &End);

@@ -14,7 +14,7 @@
 
 use crate::filter::CallFilter;
 use crate::per_thread::PerThread;
-use crate::sink::{Cost, End, Moment, Sink, Slice, ThreadIndex};
+use crate::sink::{Cost, End, Sink, Slice, ThreadIndex, ThreadTime};
 use jtrail_model::names::Names;
 use jtrail_model::{Event, MethodId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ pub(crate) struct Slices {
 
 #[derive(Debug, Default)]
 struct Thread {
-    open: Vec<Open>,
+    open: Vec<OpenSlice>,
     /// Number of calls among the open slices.
     calls: usize,
     pending: Vec<Pending>,
@@ -46,11 +46,11 @@ struct Thread {
 
 /// A slice that has begun.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenSlice {
     slice: Slice,
     /// Number of the call on its thread; 0 for waits.
     ticket: u32,
-    begin: Moment,
+    begin: ThreadTime,
     state: State,
     /// What the calls took that this call has called so far, with their callees. Only for sinks
     /// that take what is hidden.
@@ -97,8 +97,8 @@ fn join_hidden(pending: &mut Vec<Pending>, at: usize) {
 }
 
 /// Returns the number of calls that are written.
-fn written_calls(open: &[Open]) -> usize {
-    let is_call = |o: &Open| o.state == State::Written && o.slice.is_call();
+fn written_calls(open: &[OpenSlice]) -> usize {
+    let is_call = |o: &OpenSlice| o.state == State::Written && o.slice.is_call();
     open.iter().filter(|open| is_call(open)).count()
 }
 
@@ -133,18 +133,18 @@ impl Slices {
 
     /// Extends the time of the trace.
     #[inline]
-    pub(crate) fn see(&mut self, time: Timestamp) {
+    pub(crate) fn extend_time(&mut self, time: Timestamp) {
         self.latest = self.latest.max(time);
     }
 
-    /// Returns the moment, but not before an earlier one of its thread.
+    /// Returns the time, but not before an earlier one of its thread.
     #[inline]
-    fn arrive(&mut self, mut at: Moment) -> Moment {
+    fn arrive(&mut self, mut at: ThreadTime) -> ThreadTime {
         let thread = &mut self.threads[at.thread];
         at.time = at.time.max(thread.latest);
         thread.latest = at.time;
         thread.cpu = thread.cpu.max(at.cpu);
-        self.see(at.time);
+        self.extend_time(at.time);
         at
     }
 
@@ -153,7 +153,7 @@ impl Slices {
     pub(crate) fn enter(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         (method, ticket): (MethodId, u32),
         sink: &mut impl Sink,
     ) {
@@ -164,7 +164,13 @@ impl Slices {
     }
 
     /// Begins a wait.
-    pub(crate) fn wait(&mut self, names: &Names, at: Moment, slice: Slice, sink: &mut impl Sink) {
+    pub(crate) fn wait(
+        &mut self,
+        names: &Names,
+        at: ThreadTime,
+        slice: Slice,
+        sink: &mut impl Sink,
+    ) {
         self.begin(names, at, (slice, 0, true), sink);
     }
 
@@ -172,7 +178,7 @@ impl Slices {
     fn begin(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         (slice, ticket, is_selected): (Slice, u32, bool),
         sink: &mut impl Sink,
     ) {
@@ -190,7 +196,7 @@ impl Slices {
             thread.pending.push(Pending::Begin(thread.open.len()));
             State::Pending
         };
-        self.threads[begin.thread].open.push(Open {
+        self.threads[begin.thread].open.push(OpenSlice {
             slice,
             ticket,
             begin,
@@ -204,12 +210,12 @@ impl Slices {
     pub(crate) fn leave(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         (method, ticket, by_exception): (MethodId, u32, bool),
         sink: &mut impl Sink,
     ) {
         let open = &self.threads[at.thread].open;
-        let fits = |o: &Open| o.ticket == ticket && o.slice == Slice::Call(method);
+        let fits = |o: &OpenSlice| o.ticket == ticket && o.slice == Slice::Call(method);
         let found = match open.last() {
             Some(last) if fits(last) => Some(open.len() - 1),
             _ => open.iter().rposition(fits),
@@ -224,7 +230,7 @@ impl Slices {
     pub(crate) fn resume(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         is_kind: impl Fn(Slice) -> bool,
         sink: &mut impl Sink,
     ) {
@@ -239,7 +245,7 @@ impl Slices {
     pub(crate) fn instant(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         event: &Event<'_>,
         sink: &mut impl Sink,
     ) -> bool {
@@ -284,14 +290,14 @@ impl Slices {
     }
 
     /// Ends all open slices of a thread.
-    pub(crate) fn end_thread(&mut self, names: &Names, at: Moment, sink: &mut impl Sink) {
+    pub(crate) fn end_thread(&mut self, names: &Names, at: ThreadTime, sink: &mut impl Sink) {
         self.end_from(names, 0, (at, false), sink);
     }
 
     /// Ends all open slices, at the latest time of the trace.
     pub(crate) fn finish(&mut self, names: &Names, sink: &mut impl Sink) {
         for thread in self.threads.indices() {
-            let at = Moment {
+            let at = ThreadTime {
                 thread,
                 time: self.latest,
                 cpu: 0,
@@ -304,7 +310,7 @@ impl Slices {
     /// [`Self::resume_all`] begins them again in another sink.
     pub(crate) fn suspend_all(&mut self, names: &Names, sink: &mut impl Sink) {
         for index in self.threads.indices() {
-            let at = self.arrive(Moment {
+            let at = self.arrive(ThreadTime {
                 thread: index,
                 time: self.latest,
                 cpu: self.threads[index].cpu,
@@ -342,7 +348,7 @@ impl Slices {
         &mut self,
         names: &Names,
         level: usize,
-        (at, by_exception): (Moment, bool),
+        (at, by_exception): (ThreadTime, bool),
         sink: &mut impl Sink,
     ) {
         let mut at = self.arrive(at);
@@ -361,7 +367,7 @@ impl Slices {
     fn end_innermost<S: Sink>(
         &mut self,
         names: &Names,
-        (end, by_exception): (Moment, bool),
+        (end, by_exception): (ThreadTime, bool),
         sink: &mut S,
     ) {
         let Some(&last) = self.threads[end.thread].open.last() else {
@@ -393,7 +399,7 @@ impl Slices {
 
     /// Adds what a call took, which has ended, to its caller. If the call is not written, tells the
     /// sink what it took itself.
-    fn end_cost(&mut self, ended: &Open, end: Moment, sink: &mut impl Sink) {
+    fn end_cost(&mut self, ended: &OpenSlice, end: ThreadTime, sink: &mut impl Sink) {
         let Slice::Call(method) = ended.slice else {
             return;
         };
@@ -434,7 +440,7 @@ impl Slices {
 
     /// Writes the pending begins of slices that are long enough by now.
     #[inline]
-    fn write_long(&mut self, names: &Names, now: Moment, sink: &mut impl Sink) {
+    fn write_long(&mut self, names: &Names, now: ThreadTime, sink: &mut impl Sink) {
         let thread = &self.threads[now.thread];
         let is_long = |p: &Pending| match p {
             Pending::Begin(level) => {

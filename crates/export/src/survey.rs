@@ -1,7 +1,7 @@
 //! Counts the calls and waits of a trace, to find out which part of it fits a target.
 
 use crate::filter::CallFilter;
-use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::names::Names;
@@ -91,7 +91,7 @@ impl Survey {
         }
     }
 
-    fn see(&mut self, time: Option<Timestamp>) {
+    fn begin_at(&mut self, time: Option<Timestamp>) {
         let origin = &mut self.timeline.sink_mut().begins.origin;
         *origin = origin.or(time);
     }
@@ -141,12 +141,12 @@ impl Encode for Survey {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let time = event.time().filter(|time| *time != Timestamp::default());
-        self.see(time);
+        self.begin_at(time);
         self.timeline.event(event, out);
     }
 
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
-        self.see(calls.steps.first().map(|step| step.time));
+        self.begin_at(calls.steps.first().map(|step| step.time));
         self.timeline.calls(calls, out);
     }
 
@@ -158,7 +158,7 @@ impl Encode for Survey {
 impl Sink for Counts {
     fn thread(&mut self, _: ThreadIndex, _: &ThreadInfo) {}
 
-    fn begin(&mut self, _: &Names, begin: Moment, _: Slice) {
+    fn begin(&mut self, _: &Names, begin: ThreadTime, _: Slice) {
         self.begins.add(begin.time);
     }
 

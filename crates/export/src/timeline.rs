@@ -6,7 +6,7 @@ mod notes;
 use crate::dropped::DropTally;
 use crate::filter::CallFilter;
 use crate::per_thread::PerThread;
-use crate::sink::{Collection, Counter, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Collection, Counter, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use crate::slices::Slices;
 use jtrail_model::names::Names;
 use jtrail_model::{
@@ -145,12 +145,12 @@ impl<S: Sink> Timeline<S> {
 
     /// Extends the time of the trace.
     #[inline]
-    fn see(&mut self, time: Timestamp) {
+    fn extend_time(&mut self, time: Timestamp) {
         if self.start.is_none() && time.0 != 0 {
             self.start = Some(time);
             self.sink.start(time);
         }
-        self.slices.see(time);
+        self.slices.extend_time(time);
         if !self.has_begun && self.is_in_time {
             self.has_begun = true;
             let first = self.selected_from.max(self.start).unwrap_or(time);
@@ -191,10 +191,10 @@ impl<S: Sink> Timeline<S> {
     /// Returns the thread and the time of an event that is no sum. The note on which calls enclose
     /// the next sums no longer holds.
     #[inline]
-    fn moment(&mut self, id: ThreadId, time: Timestamp) -> Moment {
+    fn thread_time(&mut self, id: ThreadId, time: Timestamp) -> ThreadTime {
         let thread = self.thread(id);
         self.threads[thread].sums_above = 0;
-        Moment {
+        ThreadTime {
             thread,
             time,
             cpu: 0,
@@ -220,7 +220,7 @@ impl<S: Sink> Timeline<S> {
         }
         let id = thread.info.id;
         // A call may have begun after the end.
-        let at = Moment {
+        let at = ThreadTime {
             thread: index,
             time: Timestamp::default(),
             cpu: 0,
@@ -277,7 +277,7 @@ impl<S: Sink> Timeline<S> {
             }
             Event::ThreadEnd(e) => {
                 self.names.event(event);
-                let at = self.moment(e.thread, e.time);
+                let at = self.thread_time(e.thread, e.time);
                 self.slices.end_thread(&self.names, at, &mut self.sink);
                 self.sink.end_thread(at.thread, e.time);
                 self.count_threads(e.time, -1);
@@ -314,13 +314,13 @@ impl<S: Sink> Timeline<S> {
     fn slice(&mut self, event: &Event<'_>) -> bool {
         match event {
             Event::MethodEnter(e) => {
-                let mut at = self.moment(e.thread, e.time);
+                let mut at = self.thread_time(e.thread, e.time);
                 at.cpu = e.cpu_time.0;
                 let call = (e.method, e.ticket);
                 self.slices.enter(&self.names, at, call, &mut self.sink);
             }
             Event::MethodLeave(e) => {
-                let mut at = self.moment(e.thread, e.time);
+                let mut at = self.thread_time(e.thread, e.time);
                 at.cpu = e.cpu_time.0;
                 let call = (e.method, e.ticket, e.by_exception);
                 self.slices.leave(&self.names, at, call, &mut self.sink);
@@ -367,13 +367,13 @@ impl<S: Sink> Timeline<S> {
     }
 
     fn wait(&mut self, id: ThreadId, event: &Event<'_>, slice: Slice) {
-        let at = self.moment(id, event.time().unwrap_or_default());
+        let at = self.thread_time(id, event.time().unwrap_or_default());
         self.sink.wait_event(at.thread, event);
         self.slices.wait(&self.names, at, slice, &mut self.sink);
     }
 
     fn resume(&mut self, id: ThreadId, event: &Event<'_>, is_kind: impl Fn(Slice) -> bool) {
-        let at = self.moment(id, event.time().unwrap_or_default());
+        let at = self.thread_time(id, event.time().unwrap_or_default());
         self.sink.wait_event(at.thread, event);
         self.slices.resume(&self.names, at, is_kind, &mut self.sink);
     }
@@ -429,7 +429,7 @@ impl<S: Sink> Timeline<S> {
     }
 
     fn instant(&mut self, event: &Event<'_>, id: ThreadId, time: Timestamp) -> bool {
-        let at = self.moment(id, time);
+        let at = self.thread_time(id, time);
         self.slices.instant(&self.names, at, event, &mut self.sink)
     }
 

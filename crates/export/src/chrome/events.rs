@@ -2,7 +2,7 @@
 
 use crate::json::{self, Fields};
 use crate::per_thread::PerThread;
-use crate::sink::{Moment, ThreadIndex, ThreadInfo};
+use crate::sink::{ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::Names;
 use jtrail_model::{MethodId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -163,7 +163,7 @@ impl TraceEvents {
 
     /// Writes an event of a thread up to its times. The caller appends further fields, and `}`.
     #[inline]
-    pub(super) fn open_event(&mut self, phase: u8, at: Moment) -> &mut Vec<u8> {
+    pub(super) fn open_event(&mut self, phase: u8, at: ThreadTime) -> &mut Vec<u8> {
         self.thread(at.thread);
         self.separate();
         let ns = self.since_first(at.time);
@@ -182,7 +182,7 @@ impl TraceEvents {
     /// unless they are empty.
     pub(super) fn thread_event(
         &mut self,
-        (phase, at): (u8, Moment),
+        (phase, at): (u8, ThreadTime),
         name: &str,
         more: &str,
         args: impl FnOnce(&mut Fields<'_>),
@@ -201,7 +201,7 @@ impl TraceEvents {
     pub(super) fn call_event(
         &mut self,
         phase: u8,
-        at: Moment,
+        at: ThreadTime,
         method: MethodId,
         names: &Names,
     ) -> &mut Vec<u8> {

@@ -3,14 +3,14 @@
 use super::events::TraceEvents;
 use crate::json::{self, Fields};
 use crate::sink::{
-    Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo, program_name,
+    Collection, Counter, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime, program_name,
 };
 use jtrail_model::names::{Names, with_line};
 use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
 
 impl TraceEvents {
     /// Writes the begin of a wait.
-    fn begin_wait(&mut self, names: &Names, begin: Moment, slice: Slice) {
+    fn begin_wait(&mut self, names: &Names, begin: ThreadTime, slice: Slice) {
         let owner = match slice {
             Slice::Blocked {
                 owner: Some((_, index)),
@@ -47,13 +47,13 @@ impl TraceEvents {
 
     /// Writes a flow from the owner of a monitor to the begin of a blocked slice, unless readers
     /// could not bind it.
-    fn flow(&mut self, owner: ThreadIndex, blocked: Moment) {
+    fn flow(&mut self, owner: ThreadIndex, blocked: ThreadTime) {
         let thread = &self.threads[owner];
         if thread.open == 0 || thread.since > blocked.time {
             return;
         }
         self.last_flow += 1;
-        let owning = Moment {
+        let owning = ThreadTime {
             thread: owner,
             cpu: 0,
             ..blocked
@@ -75,7 +75,7 @@ impl TraceEvents {
         name: &str,
         args: impl FnOnce(&mut Fields<'_>),
     ) {
-        let at = Moment {
+        let at = ThreadTime {
             thread: index,
             time,
             cpu: 0,
@@ -112,7 +112,7 @@ impl Sink for TraceEvents {
     }
 
     #[inline]
-    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
+    fn begin(&mut self, names: &Names, begin: ThreadTime, slice: Slice) {
         match slice {
             Slice::Call(method) => self.call_event(b'B', begin, method, names).push(b'}'),
             wait => self.begin_wait(names, begin, wait),

@@ -146,7 +146,7 @@ impl Default for Builder {
 impl Builder {
     /// Extends the time of the profile.
     #[inline]
-    fn see(&mut self, time: Timestamp) {
+    fn extend_time(&mut self, time: Timestamp) {
         self.first = self.first.min(time.0);
         self.latest = self.latest.max(time.0);
     }

@@ -5,7 +5,7 @@ use super::counters;
 use super::markers::{Data, MarkerKind};
 use super::tables::NO_STACK;
 use super::thread::Thread;
-use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Collection, Counter, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
 
@@ -35,21 +35,21 @@ impl Sink for Builder {
         if let Some(start) = &mut info.start {
             // A thread of an earlier file is in this one from the begin on.
             *start = self.file_start.map_or(*start, |begin| begin.max(*start));
-            self.see(*start);
+            self.extend_time(*start);
         }
         self.threads[number].info = info;
     }
 
     fn end_thread(&mut self, index: ThreadIndex, time: Timestamp) {
-        self.see(time);
+        self.extend_time(time);
         let thread = &mut self.threads[index.0 as usize];
         thread.stretch(time.0);
         thread.end = Some(time.0);
     }
 
     #[inline]
-    fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
-        self.see(begin.time);
+    fn begin(&mut self, _: &Names, begin: ThreadTime, slice: Slice) {
+        self.extend_time(begin.time);
         let thread = &mut self.threads[begin.thread.0 as usize];
         self.items += u64::from(thread.stretch(begin.time.0));
         let call = thread.call();
@@ -69,7 +69,7 @@ impl Sink for Builder {
 
     #[inline]
     fn end(&mut self, names: &Names, end: &End) {
-        self.see(end.end.time);
+        self.extend_time(end.end.time);
         let thread = &mut self.threads[end.end.thread.0 as usize];
         self.items += u64::from(thread.stretch(end.end.time.0));
         thread.open.pop();
@@ -121,7 +121,7 @@ impl Sink for Builder {
 
     fn collection(&mut self, collection: &Collection) -> bool {
         let (start, end) = (collection.start.0, collection.end.0);
-        self.see(collection.start);
+        self.extend_time(collection.start);
         let kind = MarkerKind::Collection.kind();
         let tables = &mut self.tables;
         let mut stack = tables.label(NO_STACK, kind, &collection.name());
@@ -150,13 +150,13 @@ impl Sink for Builder {
         let Some(number) = counters::ALL.iter().position(|known| *known == counter) else {
             return false;
         };
-        self.see(time);
+        self.extend_time(time);
         self.counters[number].push(counter, time, value);
         true
     }
 
     fn mark(&mut self, time: Timestamp, text: &str) -> bool {
-        self.see(time);
+        self.extend_time(time);
         let span = (time.0, None);
         let markers = &mut self.process.markers;
         markers.push(&mut self.tables, MarkerKind::Mark, span, |data| {
@@ -179,7 +179,7 @@ impl Sink for Builder {
     }
 
     fn close(&mut self, names: &Names, latest: Timestamp) {
-        self.see(latest);
+        self.extend_time(latest);
         self.out = self.write(names);
     }
 
@@ -266,7 +266,7 @@ impl Builder {
         (kind, time): (MarkerKind, Timestamp),
         fill: impl FnOnce(&mut Data<'_>),
     ) {
-        self.see(time);
+        self.extend_time(time);
         self.items += 1;
         let markers = &mut self.threads[index.0 as usize].markers;
         markers.push(&mut self.tables, kind, (time.0, None), fill);
@@ -288,7 +288,7 @@ impl Builder {
     }
 
     fn allocation(&mut self, index: ThreadIndex, time: Timestamp, bytes: i64) {
-        self.see(time);
+        self.extend_time(time);
         let thread = &mut self.threads[index.0 as usize];
         self.items += u64::from(thread.allocate(time.0, bytes));
     }

@@ -9,7 +9,7 @@ use super::pool::begin_pool;
 use super::schema::Type;
 use super::threads::Thread;
 use crate::per_thread::PerThread;
-use crate::sink::{Moment, ThreadIndex, ThreadInfo};
+use crate::sink::{ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Frame, ThreadState, Timestamp};
 
@@ -285,13 +285,13 @@ impl Recording {
 
     /// Makes samples of a thread up to `now`.
     #[inline]
-    pub(super) fn sample_until(&mut self, names: &Names, now: Moment) {
+    pub(super) fn sample_until(&mut self, names: &Names, now: ThreadTime) {
         if self.threads[now.thread].has_due_samples(now.time) {
             self.make_samples(names, now);
         }
     }
 
-    fn make_samples(&mut self, names: &Names, now: Moment) {
+    fn make_samples(&mut self, names: &Names, now: ThreadTime) {
         let mut period = self.period();
         while let Some(time) = self.state(now.thread).due_sample(now.time, period) {
             if self.has_samples {

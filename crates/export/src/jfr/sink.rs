@@ -5,13 +5,13 @@ use super::encoding::{integer, signed, text};
 use super::recording::Recording;
 use super::schema::Type;
 use super::threads::OpenCall;
-use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Collection, Counter, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassDetail, Event, Generation, MethodId, Timestamp, TraceOption};
 
 impl Recording {
     #[inline]
-    fn begin_call(&mut self, names: &Names, begin: Moment, method: MethodId) {
+    fn begin_call(&mut self, names: &Names, begin: ThreadTime, method: MethodId) {
         let key = self.constants.method(names, method);
         let thread = &mut self.threads[begin.thread];
         let path = self.paths.callee(thread.path(), key, 0);
@@ -81,7 +81,7 @@ impl Sink for Recording {
     }
 
     #[inline]
-    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
+    fn begin(&mut self, names: &Names, begin: ThreadTime, slice: Slice) {
         self.make_room(names);
         self.ticks(begin.time);
         self.sample_until(names, begin);

@@ -2,7 +2,7 @@
 
 use super::spans::{Open, Spans};
 use super::wire::{Message, Value, Wire};
-use crate::sink::{Collection, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Collection, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::{Names, readable_signature, with_line};
 use jtrail_model::{Event, Frame, Timestamp};
 use std::fmt::Write;
@@ -139,7 +139,7 @@ impl<W: Wire> Sink for Spans<W> {
     }
 
     #[inline]
-    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
+    fn begin(&mut self, names: &Names, begin: ThreadTime, slice: Slice) {
         let thread = &mut self.threads[begin.thread];
         let trace_len = thread.begin(self.process_hash, begin, slice);
         self.largest = self.largest.max(trace_len);

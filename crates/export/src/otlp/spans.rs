@@ -5,7 +5,7 @@ use super::resource::Process;
 use super::wire::{Message, Span, Value, Wire, nanoseconds};
 use super::{MAX_BATCH, MAX_EVENTS};
 use crate::per_thread::PerThread;
-use crate::sink::{Moment, Slice, ThreadIndex};
+use crate::sink::{Slice, ThreadIndex, ThreadTime};
 use jtrail_model::names::{NO_CLASS, Names};
 use jtrail_model::{ClassId, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -140,7 +140,7 @@ impl Thread {
     /// Begins a slice, which is a span unless it is a wait outside of spans. Returns the number of
     /// spans in its trace.
     #[inline]
-    pub(super) fn begin(&mut self, process_hash: u64, begin: Moment, slice: Slice) -> u64 {
+    pub(super) fn begin(&mut self, process_hash: u64, begin: ThreadTime, slice: Slice) -> u64 {
         let (is_call, what) = match slice {
             Slice::Call(method) => (true, method.0),
             Slice::Blocked { .. } => (false, u64::MAX),

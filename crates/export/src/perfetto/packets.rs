@@ -3,7 +3,7 @@
 use super::wire::*;
 use crate::per_thread::PerThread;
 use crate::protobuf::{bytes, bytes_head, integer, message, varint_len};
-use crate::sink::{Moment, ThreadIndex, ThreadInfo};
+use crate::sink::{ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::{MethodId, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -304,7 +304,7 @@ impl Packets {
 
     /// Appends the CPU time of the thread to an event, if it was measured.
     #[inline]
-    pub(super) fn cpu(&mut self, at: Moment, fields: &mut Vec<u8>) {
+    pub(super) fn cpu(&mut self, at: ThreadTime, fields: &mut Vec<u8>) {
         if at.cpu != 0 {
             self.describe_cpu(at.thread);
             integer(fields, event::EXTRA_COUNTER_VALUES, at.cpu as u64);
@@ -314,7 +314,7 @@ impl Packets {
     /// Writes an event of a thread whose name is a text, with further fields.
     pub(super) fn text_event(
         &mut self,
-        at: Moment,
+        at: ThreadTime,
         kind: u64,
         name: &str,
         fill: impl FnOnce(&mut Vec<u8>),

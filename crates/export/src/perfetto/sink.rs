@@ -6,13 +6,13 @@ use super::packets::{
 };
 use super::wire::{event, event_type};
 use crate::protobuf::{bytes, fixed64, integer};
-use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Collection, Counter, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
 use jtrail_model::names::{Names, with_line};
 use jtrail_model::{ClassId, Event, Frame, MethodId, ObjectId, Timestamp};
 
 impl Packets {
     #[inline]
-    fn begin_call(&mut self, names: &Names, begin: Moment, method: MethodId) {
+    fn begin_call(&mut self, names: &Names, begin: ThreadTime, method: MethodId) {
         let index = begin.thread;
         self.begin_thread(index, begin.time);
         let (iid, is_new) = self.method_name(index, method);
@@ -31,7 +31,7 @@ impl Packets {
     fn begin_blocked(
         &mut self,
         names: &Names,
-        at: Moment,
+        at: ThreadTime,
         (object, class): (ObjectId, ClassId),
         owner: Option<ThreadIndex>,
     ) {
@@ -79,7 +79,7 @@ impl Sink for Packets {
     }
 
     #[inline]
-    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
+    fn begin(&mut self, names: &Names, begin: ThreadTime, slice: Slice) {
         self.slices += 1;
         let kind = event_type::SLICE_BEGIN;
         match slice {
@@ -122,7 +122,7 @@ impl Sink for Packets {
 
     fn instant(&mut self, names: &Names, index: ThreadIndex, event: &Event<'_>) -> bool {
         let mut write = |time, name: &str, fill: &dyn Fn(&mut Vec<u8>)| {
-            let at = Moment {
+            let at = ThreadTime {
                 thread: index,
                 time,
                 cpu: 0,

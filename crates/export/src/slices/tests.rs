@@ -19,7 +19,7 @@ fn name(slice: Slice) -> String {
 impl Sink for Written {
     fn thread(&mut self, _: ThreadIndex, _: &ThreadInfo) {}
 
-    fn begin(&mut self, _: &Names, at: Moment, slice: Slice) {
+    fn begin(&mut self, _: &Names, at: ThreadTime, slice: Slice) {
         self.0
             .push(format!("{} {} +{}", at.thread.0, at.time.0, name(slice)));
     }
@@ -59,7 +59,7 @@ use Step::*;
 fn written(filter: CallFilter, steps: &[Step]) -> Vec<String> {
     let (names, mut sink) = (Names::default(), Written::default());
     let mut slices = Slices::new(filter);
-    let at = |time| Moment {
+    let at = |time| ThreadTime {
         thread: ThreadIndex(0),
         time: Timestamp(time),
         cpu: 0,

@@ -2,7 +2,9 @@
 
 use super::events::Events;
 use crate::json::{self, Fields};
-use crate::sink::{Collection, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo, program_name};
+use crate::sink::{
+    Collection, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime, program_name,
+};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, MethodId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -228,7 +230,7 @@ impl Sink for Profiles {
     }
 
     #[inline]
-    fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
+    fn begin(&mut self, _: &Names, begin: ThreadTime, slice: Slice) {
         let frame = match slice {
             Slice::Call(method) => self.method_frame(method),
             Slice::Blocked { class, .. } => self.frame(Frame::Wait("blocked on a monitor", class)),

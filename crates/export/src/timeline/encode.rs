@@ -2,7 +2,7 @@
 
 use super::{Timeline, UNMATCHED};
 use crate::sink::Counter;
-use crate::sink::{Moment, Sink};
+use crate::sink::{Sink, ThreadTime};
 use crate::target::Export;
 use jtrail_formats::{DropCount, Encode};
 use jtrail_model::{AggregatedEnter, AggregatedLeave, Calls, Duration, Event, Timestamp};
@@ -125,7 +125,7 @@ impl<S: Sink> Encode for Timeline<S> {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         if let Some(time) = event.time() {
-            self.see(time);
+            self.extend_time(time);
         }
         if !self.slice(event) && !self.define(event) {
             self.other(event);
@@ -149,13 +149,13 @@ impl<S: Sink> Encode for Timeline<S> {
 
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         if let Some(first) = calls.steps.iter().find(|step| step.time.0 != 0) {
-            self.see(first.time);
+            self.extend_time(first.time);
         }
         let thread = self.thread(calls.thread);
         self.threads[thread].sums_above = 0;
         let (names, sink) = (&self.names, &mut self.sink);
         for step in calls.steps {
-            let at = Moment {
+            let at = ThreadTime {
                 thread,
                 time: step.time,
                 cpu: calls.cpu_time.0,
