@@ -7,7 +7,7 @@ use super::readable_signature;
 use jtrail_model::Frame;
 use jtrail_model::names::with_line;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A site in the code: the number of a method's text, and a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,8 +29,8 @@ impl Site {
 /// The texts of frames, with their numbers.
 #[derive(Debug, Default)]
 pub struct Frames {
-    numbers: FxHashMap<Rc<str>, u32>,
-    texts: Vec<Rc<str>>,
+    numbers: FxHashMap<Arc<str>, u32>,
+    texts: Vec<Arc<str>>,
 }
 
 impl Frames {
@@ -40,7 +40,7 @@ impl Frames {
             return *number;
         }
         let number = self.texts.len() as u32;
-        let text: Rc<str> = text.into();
+        let text: Arc<str> = text.into();
         self.texts.push(text.clone());
         self.numbers.insert(text, number);
         number

@@ -3,6 +3,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `calls` | calls by method and by call path, with total and self time |
+//! | `call_tree` | call paths of any frames, as a tree |
 //! | `threads` | CPU time and carriers of threads |
 //! | `collections` | garbage-collection pauses |
 //! | `objects` | class and life of each object |
@@ -30,6 +31,7 @@
 
 pub mod ahead;
 mod allocations;
+mod call_tree;
 mod calls;
 mod classes;
 mod code;
@@ -51,6 +53,7 @@ mod table;
 mod threads;
 
 pub use allocations::{AllocationSite, Allocations};
+pub use call_tree::{CallTree, Callees};
 pub use calls::{Calls, MethodStat, OpenCall, ThreadCalls, Tree};
 pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};

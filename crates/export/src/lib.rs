@@ -11,7 +11,7 @@
 //! | `slices` | calls and waits as nested slices of their threads |
 //! | `sink` | the interface of targets that show a time line |
 //! | `dropped` | counts of what a target has no place for |
-//! | `call_tree`, `weights` | call paths as a tree, and what their calls took |
+//! | `weights` | what the calls of call paths took |
 //! | `profile` | sums by thread and call path, for targets that show a profile |
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
@@ -20,7 +20,6 @@
 
 #![forbid(unsafe_code)]
 
-mod call_tree;
 mod chrome;
 mod collapsed;
 mod dropped;

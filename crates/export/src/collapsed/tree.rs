@@ -1,6 +1,6 @@
 //! The call paths with their names, and the walk that writes them.
 
-use crate::call_tree::{CallTree, Callees};
+use jtrail_analysis::{CallTree, Callees};
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
 

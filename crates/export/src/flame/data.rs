@@ -1,8 +1,8 @@
 //! The embedded data. Its layout is described in [`super`].
 
 use super::tree::{BASE, EXPORTED, Frame, Tree};
-use crate::call_tree::CallTree;
 use crate::weights::Weights;
+use jtrail_analysis::CallTree;
 use std::collections::BTreeSet;
 
 const VERSION: u64 = 1;

@@ -3,10 +3,10 @@
 //! Ids of methods and threads mean nothing in another trace. So the frames of this tree are names,
 //! and threads and methods of equal names are one.
 
-use crate::call_tree::CallTree;
 use crate::profile::{self, Profile};
 use crate::sink::ThreadIndex;
 use crate::weights::{Weights, WeightsTable};
+use jtrail_analysis::CallTree;
 use jtrail_model::MethodId;
 use jtrail_model::names::{NO_CLASS, Names};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,8 +1,8 @@
 //! The nodes of a profile.
 
 use super::Frame;
-use crate::call_tree::CallTree;
 use crate::weights::{Weights, WeightsTable};
+use jtrail_analysis::CallTree;
 use rustc_hash::FxHashMap;
 
 /// The nodes of a profile, by their numbers. The first node is the root, and a node comes after the

@@ -17,7 +17,7 @@ use crate::trail::recover::Window;
 use crate::trail::value::Bytes;
 use crate::trail::wire::{HEADER, Header, Kind};
 use crate::trail::{index, record};
-use jtrail_model::{Event, ThreadId};
+use jtrail_model::{Event, ThreadId, Timestamp};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -143,6 +143,23 @@ impl Segments {
     /// Returns the position of the end of a segment, in bytes from the start of the trace.
     pub fn end(&self, number: usize) -> u64 {
         self.all.get(number).map_or(0, |place| place.end)
+    }
+
+    /// Returns the number of events of a segment.
+    pub fn events_of(&self, number: usize) -> u32 {
+        self.all.get(number).map_or(0, |place| place.events)
+    }
+
+    /// Returns the smallest and the largest time in a segment; `None` if it has no times.
+    pub fn times(&self, number: usize) -> Option<[Timestamp; 2]> {
+        let times = self.all.get(number)?.times;
+        (times != [0, 0]).then(|| times.map(Timestamp))
+    }
+
+    /// Returns the threads that have events in a segment. Id 0 stands for events without a thread.
+    pub fn threads(&self, number: usize) -> impl Iterator<Item = ThreadId> {
+        let threads = self.all.get(number).map_or(&[][..], |place| &place.threads);
+        threads.iter().map(|thread| ThreadId(*thread))
     }
 
     /// Returns true if a segment belongs to this trace. Segment 0 does not identify its trace.

@@ -11,7 +11,7 @@ const NO_FRAME: u32 = u32::MAX;
 /// that the owner of the tree assigns. Nodes have numbers, too: the root is 0, and a node's number
 /// is above that of its parent. A node takes about 20 bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct CallTree {
+pub struct CallTree {
     nodes: Vec<Node>,
     /// The numbers of all nodes, by parent and frame. The keys are in the nodes only.
     index: HashTable<u32>,
@@ -42,38 +42,39 @@ impl Default for CallTree {
 
 impl CallTree {
     /// Returns the number of nodes with the root.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "the root is always there")]
+    pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Returns the frame of a node that is not the root.
     #[inline]
-    pub(crate) fn frame(&self, node: u32) -> u32 {
+    pub fn frame(&self, node: u32) -> u32 {
         self.nodes[node as usize].frame
     }
 
     /// Returns the parent of a node, which for the root is itself.
     #[inline]
-    pub(crate) fn parent(&self, node: u32) -> u32 {
+    pub fn parent(&self, node: u32) -> u32 {
         self.nodes[node as usize].parent
     }
 
     /// Returns the callee that was looked up last.
     #[inline]
-    pub(crate) fn recent(&self, parent: u32) -> Option<u32> {
+    pub fn recent(&self, parent: u32) -> Option<u32> {
         let recent = self.nodes[parent as usize].recent;
         (recent != 0).then_some(recent)
     }
 
     /// Returns the node of a frame below another node, if there is one.
-    pub(crate) fn find(&self, parent: u32, frame: u32) -> Option<u32> {
+    pub fn find(&self, parent: u32, frame: u32) -> Option<u32> {
         let is_it = |&node: &u32| self.has(node, parent, frame);
         self.index.find(hash(parent, frame), is_it).copied()
     }
 
     /// Returns the node of a frame below another node, which is added if there is none.
     #[inline]
-    pub(crate) fn callee(&mut self, parent: u32, frame: u32) -> u32 {
+    pub fn callee(&mut self, parent: u32, frame: u32) -> u32 {
         if let Some(recent) = self.recent(parent)
             && self.frame(recent) == frame
         {
@@ -109,7 +110,7 @@ impl CallTree {
     }
 
     /// Returns the callees of all nodes.
-    pub(crate) fn callees(&self) -> Callees {
+    pub fn callees(&self) -> Callees {
         let mut begins = vec![0; self.len() + 1];
         for node in &self.nodes[1..] {
             begins[node.parent as usize + 1] += 1;
@@ -133,7 +134,7 @@ fn hash(parent: u32, frame: u32) -> u64 {
 
 /// The callees of each node.
 #[derive(Debug)]
-pub(crate) struct Callees {
+pub struct Callees {
     /// For each node where its callees begin in `all`, and the end of the last ones.
     begins: Vec<u32>,
     all: Vec<u32>,
@@ -146,12 +147,12 @@ impl Callees {
     }
 
     /// Returns the callees of a node, in the order of their numbers.
-    pub(crate) fn of(&self, node: u32) -> &[u32] {
+    pub fn of(&self, node: u32) -> &[u32] {
         &self.all[self.range(node)]
     }
 
     /// Sorts the callees of each node by a key.
-    pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(u32) -> K) {
+    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(u32) -> K) {
         for node in 0..self.begins.len() as u32 - 1 {
             let range = self.range(node);
             self.all[range].sort_by_key(|callee| key(*callee));

@@ -1,0 +1,139 @@
+// The tiles of a trace: cached, asked for in the order of their use, cancelled when out of view.
+
+import { Cache } from '../pure/cache.ts';
+import type { Span } from '../pure/span.ts';
+import { type Run, type Tile, type TilePlace, mergedRuns, placeSpan, tileBytes } from '../pure/tile.ts';
+import type { Source } from './source.ts';
+
+/** Browsers keep six connections to a server; one stays free for tables. */
+const MOST_REQUESTS = 5;
+const MEMORY = 160 * 1024 * 1024;
+/** Bytes of an image for each pixel and level: three rows of four bytes. */
+const IMAGE_BYTES = 12;
+const ASK_AGAIN_MS = 700;
+const MOST_FAILURES = 3;
+const FORGIVE_MS = 5000;
+
+export interface LoadedTile {
+  tile: Tile;
+  span: Span;
+  width: number;
+  /** Areas of calls narrower than a pixel. */
+  runs: Run[];
+  /** Boxes narrower than a few pixels, one row of pixels for each level. */
+  image: OffscreenCanvas | null;
+  imageKey: string;
+  /** Boxes that are wide enough to be drawn one by one. */
+  wide: Uint32Array | null;
+  /** The tile is asked for again after this time (of `performance.now`). */
+  staleAt: number;
+}
+
+export interface Wanted {
+  key: string;
+  thread: number;
+  place: TilePlace;
+  width: number;
+}
+
+export class Tiles {
+  private readonly cache = new Cache<LoadedTile>(MEMORY);
+  private readonly pending = new Map<string, AbortController>();
+  private readonly failures = new Map<string, number>();
+  /** Why the last tile that was asked for did not arrive. */
+  problem: string | null = null;
+  private queue: Wanted[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly source: Source,
+    private readonly trace: number,
+    private readonly onLoad: () => void,
+  ) {}
+
+  static key(thread: number, { power, index }: TilePlace, width: number): string {
+    return `${thread} ${power} ${index} ${width}`;
+  }
+
+  get(key: string): LoadedTile | undefined {
+    return this.cache.get(key);
+  }
+
+  /** Number of requests that wait or run. */
+  get open(): number {
+    return this.pending.size + this.queue.length;
+  }
+
+  get bytes(): number {
+    return this.cache.size;
+  }
+
+  /** Asks for tiles, in this order. What was asked for before and is not in the list is cancelled. */
+  want(list: readonly Wanted[]): void {
+    const keys = new Set(list.map((wanted) => wanted.key));
+    for (const [key, controller] of this.pending) {
+      if (keys.has(key)) continue;
+      controller.abort();
+      this.pending.delete(key);
+    }
+    const now = performance.now();
+    this.queue = list.filter(({ key }) => {
+      if (this.pending.has(key) || (this.failures.get(key) ?? 0) >= MOST_FAILURES) return false;
+      const loaded = this.cache.get(key);
+      return !loaded || loaded.staleAt <= now;
+    });
+    this.start();
+  }
+
+  /** Tiles that reach beyond a time are asked for again: the trace has grown. */
+  outdate(after: number): void {
+    for (const loaded of this.cache.values()) if (loaded.span.until > after) loaded.staleAt = 0;
+  }
+
+  private start(): void {
+    while (this.pending.size < MOST_REQUESTS) {
+      const wanted = this.queue.shift();
+      if (!wanted) return;
+      void this.load(wanted);
+    }
+  }
+
+  private async load({ key, thread, place, width }: Wanted): Promise<void> {
+    const controller = new AbortController();
+    this.pending.set(key, controller);
+    const span = placeSpan(place);
+    try {
+      const tile = await this.source.tile(this.trace, thread, span, width, controller.signal);
+      if (controller.signal.aborted) return;
+      const staleAt = tile.isCoarse ? performance.now() + ASK_AGAIN_MS : Infinity;
+      const runs = mergedRuns(tile, (2 * (span.until - span.from)) / width);
+      this.cache.set(key, { tile, span, width, runs, image: null, imageKey: '', wide: null, staleAt }, tileBytes(tile) + width * tile.levels * IMAGE_BYTES);
+      this.failures.delete(key);
+      this.problem = null;
+      if (staleAt !== Infinity) this.askAgain();
+    } catch (error) {
+      if (!controller.signal.aborted) this.fail(key, error);
+    } finally {
+      if (this.pending.get(key) === controller) this.pending.delete(key);
+      if (!controller.signal.aborted) this.onLoad();
+      this.start();
+    }
+  }
+
+  private fail(key: string, error: unknown): void {
+    const failures = (this.failures.get(key) ?? 0) + 1;
+    this.failures.set(key, failures);
+    this.problem = error instanceof Error ? error.message : String(error);
+    if (failures < MOST_FAILURES) return;
+    // The server may be back later.
+    setTimeout(() => {
+      this.failures.delete(key);
+      this.onLoad();
+    }, FORGIVE_MS);
+  }
+
+  private askAgain(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.onLoad, ASK_AGAIN_MS + 20);
+  }
+}

@@ -1,0 +1,104 @@
+// Finds methods by name: a list under a text field.
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { count, duration, visible } from '../pure/format.ts';
+import { fullName, shortName } from '../pure/names.ts';
+import { useAnswer, useSession } from './hooks.ts';
+
+const MOST_SHOWN = 40;
+
+export function Search(): JSX.Element {
+  const session = useSession(({ state, names }) => `${state.active} ${names[state.active]!.version}`);
+  const trace = session.active;
+  const [text, setText] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const [at, setAt] = useState(0);
+  const [asked, setAsked] = useState('');
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text.trim()), 120);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { value: latest, isOld, error } = useAnswer(asked === '' || !isOpen ? null : `${trace} ${asked}`, (signal) => session.source.find(trace, asked, signal));
+  // A list that belongs to an earlier text would be chosen from by mistake.
+  const value = isOld || asked !== text.trim() ? null : latest;
+  const found = value?.slice(0, MOST_SHOWN) ?? [];
+  /** True after Enter was pressed before the list arrived: its first method is chosen then. */
+  const isAwaited = useRef(false);
+  useEffect(() => {
+    setAt(0);
+    if (isAwaited.current && found[0]) choose(found[0][0]);
+    if (value) isAwaited.current = false;
+  }, [value]);
+  useEffect(() => {
+    list.current?.children[at]?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
+  const choose = (method: number) => {
+    session.updateTrace(trace, { method });
+    setOpen(false);
+    (document.activeElement as HTMLElement | null)?.blur();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
+    else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
+    else if (event.key === 'Enter' && found[at]) choose(found[at]![0]);
+    else if (event.key === 'Enter') isAwaited.current = value === null;
+    else if (event.key === 'Escape') {
+      setOpen(false);
+      setText('');
+      (event.currentTarget as HTMLElement).blur();
+      session.updateTrace(trace, { method: null });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="search">
+      <input
+        id="search"
+        type="search"
+        role="combobox"
+        list={undefined}
+        aria-expanded={isOpen && asked !== ''}
+        aria-controls="found"
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen && found[at] ? `found${found[at]![0]}` : undefined}
+        aria-label="Find a method"
+        placeholder="Find a method  ( / )"
+        spellcheck={false}
+        autocomplete="off"
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          isAwaited.current = false;
+          setOpen(true);
+        }}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={onKey}
+      />
+      {isOpen && asked !== '' && (
+        <ul id="found" role="listbox" aria-label="Methods" ref={list}>
+          {found.map(([id, calls, total], place) => {
+            const name = session.names[trace]!.get(id);
+            return (
+              // The list must not take the focus before the click arrives.
+              <li key={id} id={`found${id}`} role="option" aria-selected={place === at} onMouseDown={(event) => event.preventDefault()} onClick={() => choose(id)}>
+                <span class="name" title={name ? fullName(name) : ''}>
+                  {name ? shortName(name) : '…'}
+                  <small>{name ? visible(name[0], 90) : ''}</small>
+                </span>
+                <span class="dim">
+                  {count(calls)} × · {duration(total)}
+                </span>
+              </li>
+            );
+          })}
+          {value && found.length === 0 && <li class="dim">No method has this name.</li>}
+          {error && <li class="error">{error}</li>}
+        </ul>
+      )}
+    </div>
+  );
+}

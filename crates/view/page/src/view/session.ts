@@ -1,0 +1,198 @@
+// What the page knows: the traces, the state, and how both change.
+
+import { Names } from '../data/names.ts';
+import type { Source } from '../data/source.ts';
+import { Tiles } from '../data/tiles.ts';
+import type { CallAnswer, Lanes, TraceInfo } from '../data/types.ts';
+import { type Span, clamp, isSame, length, reveal } from '../pure/span.ts';
+import { type CallId, type State, type TraceState, emptyState, fromHash, toHash } from '../pure/state.ts';
+import { groupOf, layoutTracks, toggle } from '../pure/tracks.ts';
+
+/** How a change enters the history of the browser: as a step to go back from, or silently. */
+export type Step = 'push' | 'replace';
+
+const WRITE_AFTER_MS = 250;
+
+export class Session {
+  state: State = emptyState(1);
+  infos: TraceInfo[] = [];
+  readonly names: Names[] = [];
+  readonly tiles: Tiles[] = [];
+  /** Lanes of the whole run, for marks and collections in the timeline. */
+  readonly lanes: (Lanes | null)[] = [];
+  /** The last answer about the selected call of each trace, for keys. */
+  readonly calls: (CallAnswer | null)[] = [];
+  /** The slowest call of the marked method of each trace. */
+  readonly slowest: (({ end: number } & CallId) | null)[] = [];
+  private readonly listeners = new Set<() => void>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly source: Source) {}
+
+  async open(): Promise<void> {
+    this.infos = await this.source.traces();
+    this.infos.forEach((_, trace) => {
+      this.names.push(new Names(this.source, trace));
+      this.tiles.push(new Tiles(this.source, trace, () => this.notify()));
+      this.lanes.push(null);
+      this.calls.push(null);
+      this.slowest.push(null);
+    });
+    this.state = fromHash(location.hash, this.infos.length);
+    addEventListener('popstate', () => {
+      clearTimeout(this.timer);
+      this.timer = undefined;
+      this.state = fromHash(location.hash, this.infos.length);
+      this.notify();
+    });
+    for (const names of this.names) names.onChange(() => this.notify());
+    this.refreshWhileNeeded();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  notify(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  update(change: Partial<State>, step: Step = 'push'): void {
+    if (step === 'push') this.flush();
+    this.state = { ...this.state, ...change };
+    if (step === 'push') {
+      if (`#${toHash(this.state)}` !== (location.hash || '#')) history.pushState(null, '', this.address());
+    } else this.timer ??= setTimeout(() => this.flush(), WRITE_AFTER_MS);
+    this.notify();
+  }
+
+  updateTrace(trace: number, change: Partial<TraceState>, step: Step = 'push'): void {
+    // Linked traces show the same span since their starts.
+    const linked: Partial<TraceState> = {};
+    if (this.state.isLinked && 'view' in change) linked.view = change.view!;
+    if (this.state.isLinked && 'selection' in change) linked.selection = change.selection!;
+    const traces = this.state.traces.map((old, at) => ({ ...old, ...(at === trace ? change : linked) }));
+    this.update({ traces, active: trace }, step);
+  }
+
+  private flush(): void {
+    if (this.timer === undefined) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    history.replaceState(null, '', this.address());
+  }
+
+  private address(): string {
+    const hash = toHash(this.state);
+    return hash === '' ? location.pathname + location.search : `#${hash}`;
+  }
+
+  get active(): number {
+    return this.state.active;
+  }
+
+  traceState(trace: number): TraceState {
+    return this.state.traces[trace]!;
+  }
+
+  info(trace: number): TraceInfo {
+    return this.infos[trace]!;
+  }
+
+  /** The latest time that can be shown. Linked traces have the same one. */
+  limit(trace: number): number {
+    const own = this.info(trace).duration;
+    return Math.max(1, this.state.isLinked ? Math.max(...this.infos.map((info) => info.duration)) : own);
+  }
+
+  view(trace: number): Span {
+    return this.traceState(trace).view ?? { from: 0, until: this.limit(trace) };
+  }
+
+  /** The span that the panels are about. */
+  selection(trace: number): Span {
+    return this.traceState(trace).selection ?? { from: 0, until: this.info(trace).duration + 1 };
+  }
+
+  /** Moves the timeline. The whole run has no entry in the address. */
+  setView(trace: number, view: Span, step: Step = 'replace'): void {
+    const limit = this.limit(trace);
+    const clamped = clamp(view, limit);
+    this.updateTrace(trace, { view: length(clamped) >= limit ? null : clamped }, step);
+  }
+
+  /** Selects a call and moves the timeline such that it is in view. */
+  showCall(trace: number, call: CallId & { end: number }): void {
+    const view = reveal(this.view(trace), call.begin, call.end, this.limit(trace));
+    const old = this.traceState(trace);
+    let open = old.open;
+    const group = groupOf(layoutTracks(this.info(trace).threads, open), call.thread);
+    if (group !== null) open = toggle(open, group);
+    // Names fit into the rows of an unfolded track only.
+    if (layoutTracks(this.info(trace).threads, open).some((track) => track.kind === 'thread' && track.id === call.thread && !track.isOpen)) open = toggle(open, call.thread);
+    const isWhole = length(view) >= this.limit(trace);
+    const change: Partial<TraceState> = { call: { thread: call.thread, begin: call.begin, level: call.level }, open };
+    if (!isSame(view, this.view(trace))) change.view = isWhole ? null : view;
+    this.calls[trace] = null;
+    this.scrollTo = { trace, thread: call.thread, level: call.level };
+    this.updateTrace(trace, change);
+  }
+
+  /** Shows a time in the timeline, and the track of a thread. */
+  showTime(trace: number, time: number, thread: number | null): void {
+    const view = this.view(trace);
+    const size = Math.min(length(view), this.limit(trace) / 50);
+    const change: Partial<TraceState> = { view: clamp({ from: time - size / 2, until: time + size / 2 }, this.limit(trace)) };
+    if (thread !== null) {
+      const { open } = this.traceState(trace);
+      const group = groupOf(layoutTracks(this.info(trace).threads, open), thread);
+      if (group !== null) change.open = toggle(open, group);
+      this.scrollTo = { trace, thread, level: 0 };
+    }
+    this.updateTrace(trace, change);
+  }
+
+  /** The timeline scrolls to this level of a thread, once. */
+  scrollTo: { trace: number; thread: number; level: number } | null = null;
+
+  /** Goes from the selected call to its caller, or to the next or previous call of its method. */
+  follow(trace: number, where: 'caller' | 'next' | 'previous'): void {
+    const answer = this.calls[trace];
+    const call = this.traceState(trace).call;
+    if (!answer || !call) return;
+    if (where === 'caller') {
+      if (answer.caller) this.showCall(trace, { thread: call.thread, ...answer.caller });
+      return;
+    }
+    const target = answer[where];
+    if (target) this.showCall(trace, target);
+  }
+
+  private refreshWhileNeeded(): void {
+    if (!this.infos.some((info) => info.live || info.indexed < 1)) return;
+    setTimeout(async () => {
+      try {
+        const infos = await this.source.traces();
+        infos.forEach((info, trace) => this.grow(trace, info));
+      } catch {
+        // The server may be busy. The next second asks again.
+      }
+      this.refreshWhileNeeded();
+    }, 1000);
+  }
+
+  /** Takes over what is new of a trace. The timeline follows the end if it showed the end. */
+  private grow(trace: number, info: TraceInfo): void {
+    const old = this.info(trace);
+    this.infos = this.infos.map((other, at) => (at === trace ? info : other));
+    const growth = info.duration - old.duration;
+    const { view } = this.traceState(trace);
+    // Answers that were on their way may lack the last seconds before the growth.
+    if (growth > 0) this.tiles[trace]!.outdate(old.duration - 3e9);
+    if (growth > 0 && view && view.until >= old.duration - length(view) * 0.01) {
+      const traces = this.state.traces.map((other, at) => (at === trace ? { ...other, view: { from: view.from + growth, until: view.until + growth } } : other));
+      this.update({ traces }, 'replace');
+    } else this.notify();
+  }
+}

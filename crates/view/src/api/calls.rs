@@ -1,0 +1,97 @@
+//! One call: its caller, what it waits for, and other calls of its method.
+
+use super::pictures::kind;
+use super::query::Query;
+use super::session::Opened;
+use super::{Answer, Fault, TIME};
+use crate::Kind;
+use crate::slice::LATER;
+use crate::{Found, Slice, Wait};
+use jtrail_model::Timestamp;
+use serde_json::{Value, json};
+
+/// Maximum number of waits of a call that are listed.
+const MAX_WAITS: usize = 200;
+
+/// Writes a slice. What never ends has the end of the trace.
+fn slice(opened: &Opened, slice: &Slice) -> Value {
+    let [first, last] = opened.trace.span();
+    let begin = slice.begin.max(first);
+    let end = if slice.end == LATER { last } else { slice.end };
+    json!({
+        "method": slice.method,
+        "begin": opened.since(begin),
+        "end": opened.since(end),
+        "level": slice.level,
+        "kind": kind(slice.kind),
+        "exception": slice.kind == Kind::Thrown,
+    })
+}
+
+/// Writes a call with its thread.
+pub(super) fn found(opened: &Opened, (thread, call): Found) -> Value {
+    let mut value = slice(opened, &call);
+    value["thread"] = json!(opened.number(thread));
+    value
+}
+
+pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let trace = &opened.trace;
+    let thread = opened.thread(query.number("thread")?)?;
+    let level: u32 = query.number("level")?;
+    let time = opened.time(query.number("time")?);
+    let Some(call) = trace.slice_at(thread, time, level)? else {
+        return Err(Fault::Request("there is no such call".to_owned()));
+    };
+    let caller = match level.checked_sub(1) {
+        Some(level) => trace.slice_at(thread, time, level)?,
+        None => None,
+    };
+    let key = (thread, call.method);
+    let next = trace.next_call(key, call.begin, TIME)?;
+    let previous = trace.previous_call(key, call.begin, TIME)?;
+    let waits = trace.waits(thread, [call.begin, call.end])?;
+    let waits = waits.iter().filter(|wait| wait.level > level);
+    let waits = waits.take(MAX_WAITS).map(|wait| written(opened, wait));
+    let mut answer = found(opened, (thread, call));
+    let other =
+        |other: Option<Slice>| other.map_or(Value::Null, |other| found(opened, (thread, other)));
+    answer["caller"] = other(caller);
+    answer["next"] = other(next);
+    answer["previous"] = other(previous);
+    answer["self"] = Value::Null;
+    answer["waits"] = waits.collect::<Result<Vec<Value>, Fault>>()?.into();
+    Ok(Answer::json(&answer))
+}
+
+/// Writes a wait, with who holds the monitor and what that thread does meanwhile.
+pub(super) fn written(opened: &Opened, wait: &Wait) -> Result<Value, Fault> {
+    let mut owner_in: Option<Slice> = None;
+    if !wait.owner.is_none() {
+        let span = [wait.begin, Timestamp(wait.begin.0.saturating_add(1))];
+        opened.trace.slices(wait.owner, span, |slice| {
+            let is_deeper = owner_in.is_none_or(|other| slice.level >= other.level);
+            if slice.kind.is_call() && is_deeper {
+                owner_in = Some(*slice);
+            }
+        })?;
+    }
+    let end = if wait.end == LATER {
+        opened.trace.span()[1]
+    } else {
+        wait.end
+    };
+    let object = match wait.object.is_none() {
+        true => Value::Null,
+        false => json!(format!("object {}", wait.object)),
+    };
+    Ok(json!({
+        "kind": kind(wait.kind),
+        "begin": opened.since(wait.begin).max(0),
+        "end": opened.since(end),
+        "level": wait.level,
+        "object": object,
+        "owner": opened.number(wait.owner),
+        "owner_in": owner_in.map(|call| slice(opened, &call)),
+    }))
+}

@@ -1,0 +1,165 @@
+//! Pictures: the slices of a thread, and what happens by interval of time.
+
+use super::query::Query;
+use super::session::Opened;
+use super::{Answer, Fault, TIME};
+use crate::overview::Counts;
+use crate::slice::{EARLIER, LATER};
+use crate::{Kind, Rectangle, Tile};
+use jtrail_model::{ThreadId, Timestamp};
+use serde_json::{Value, json};
+
+/// The first bytes of a picture: `JTTL`.
+const MAGIC: u32 = 0x4c54_544a;
+
+/// Maximum width of a picture in pixels.
+const MAX_WIDTH: u32 = 16_384;
+
+/// Returns the picture of a thread's slices.
+pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let span = opened.span(query)?;
+    let thread = opened.thread(query.number("thread")?)?;
+    let width: u32 = query.number("width")?;
+    let mut tile = Tile::new(span, width.min(MAX_WIDTH));
+    opened.trace.slices(thread, span, |slice| tile.add(slice))?;
+    Ok(Answer::binary(encode(opened, &tile)))
+}
+
+/// Writes a picture: its size, and columns that are padded to multiples of 8 bytes.
+fn encode(opened: &Opened, tile: &Tile) -> Vec<u8> {
+    let rectangles = tile.rectangles();
+    let mut out = Vec::with_capacity(16 + rectangles.len() * 32);
+    for number in [MAGIC, rectangles.len() as u32, tile.levels(), 0] {
+        out.extend(number.to_le_bytes());
+    }
+    let [first, last] = opened.trace.span();
+    let since = |time: Timestamp| match time {
+        EARLIER => 0.0,
+        LATER => opened.since(last) as f64,
+        time => time.since(first).0 as f64,
+    };
+    let mut column = |bytes_of: &dyn Fn(&Rectangle, &mut Vec<u8>)| {
+        for rectangle in &rectangles {
+            bytes_of(rectangle, &mut out);
+        }
+        out.resize(out.len().next_multiple_of(8), 0);
+    };
+    column(&|r, out| out.extend(since(r.begin).to_le_bytes()));
+    column(&|r, out| out.extend(since(r.end).to_le_bytes()));
+    column(&|r, out| out.extend(r.method.to_le_bytes()));
+    column(&|r, out| out.extend(r.count.to_le_bytes()));
+    column(&|r, out| out.extend((r.level as u16).to_le_bytes()));
+    column(&|r, out| out.push(kind(r.kind)));
+    out
+}
+
+/// Returns the number of a kind in pictures.
+pub(super) fn kind(kind: Kind) -> u8 {
+    match kind {
+        Kind::Call => 0,
+        Kind::Thrown => 1,
+        Kind::Blocked => 2,
+        Kind::Waiting => 3,
+        Kind::Parked => 4,
+    }
+}
+
+/// Returns what happens by interval of time, on all threads together.
+pub(super) fn lanes(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let (span, count) = (opened.span(query)?, Opened::intervals(query)?);
+    let overview = opened.overview(span, count);
+    let mut overview = overview.lock();
+    overview.advance(&opened.trace, TIME)?;
+    let threads = opened.selected(query)?;
+    let all = overview.all(&threads);
+    let column = |of: fn(&Counts) -> u64| -> Vec<u64> { all.iter().map(of).collect() };
+    let collections = overview.collections().iter().map(|collection| {
+        let begin = opened.since(collection.begin).max(0);
+        let name = format!("{} collection", collection.generation.name());
+        let end = opened.since(collection.end);
+        json!([begin, end, name, collection.cause, collection.used])
+    });
+    let bursts = overview.analysis().bursts.iter();
+    let bursts = bursts.map(|burst| json!([opened.since(burst.time), burst.trigger]));
+    let missing = overview.analysis().lost.iter();
+    let missing = missing.map(|lost| json!([opened.since(lost.from), opened.since(lost.to)]));
+    let missing = missing.collect::<Vec<Value>>();
+    Ok(Answer::json(&json!({
+        "from": opened.since(span[0]),
+        "until": opened.since(span[1]),
+        "bins": count,
+        "share": overview.share(),
+        "calls": column(|c| c.calls),
+        "allocated": column(|c| c.bytes),
+        "cpu": vec![0; count],
+        "blocked": column(|c| c.blocked),
+        "parked": column(|c| c.waiting),
+        "exceptions": column(|c| c.exceptions),
+        "heap": overview.heap(),
+        "collections": collections.collect::<Vec<Value>>(),
+        "marks": bursts.collect::<Vec<Value>>(),
+        "bursts": [],
+        "live_threads": [],
+        "missing": missing,
+        "shares": {},
+    })))
+}
+
+/// Returns a value by thread and interval. The threads with the most of it have rows of their own.
+pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let (span, count) = (opened.span(query)?, Opened::intervals(query)?);
+    let rows: usize = query.optional("rows")?.unwrap_or(16).clamp(1, 512);
+    let value: fn(&Counts) -> u64 = match query.text("value").unwrap_or("calls") {
+        "calls" => |c| c.calls,
+        "allocated" => |c| c.bytes,
+        "cpu" => |_| 0,
+        other => return Err(Fault::Request(format!("value: there is no {other:?}"))),
+    };
+    let overview = opened.overview(span, count);
+    let mut overview = overview.lock();
+    overview.advance(&opened.trace, TIME)?;
+    let sum = |counts: &[Counts]| counts.iter().map(value).sum::<u64>();
+    let mut threads: Vec<(ThreadId, &[Counts])> = overview
+        .threads()
+        .iter()
+        .map(|(id, counts)| (*id, &**counts))
+        .filter(|(_, counts)| sum(counts) > 0)
+        .collect();
+    threads.sort_by_key(|(id, counts)| (std::cmp::Reverse(sum(counts)), *id));
+    let own = if threads.len() > rows { rows - 1 } else { rows };
+    let rest = threads.split_off(own.min(threads.len()));
+    let mut labels = Vec::new();
+    let mut values: Vec<Vec<u64>> = Vec::new();
+    for (id, counts) in threads {
+        let name = opened.trace.names().thread(id);
+        labels.push(json!({ "label": name, "threads": [opened.number(id)] }));
+        values.push(counts.iter().map(value).collect());
+    }
+    if !rest.is_empty() {
+        let numbers: Vec<_> = rest.iter().map(|(id, _)| opened.number(*id)).collect();
+        labels.push(json!({ "label": format!("{} others", rest.len()), "threads": numbers }));
+        let sums = (0..count).map(|at| rest.iter().map(|(_, counts)| value(&counts[at])).sum());
+        values.push(sums.collect());
+    }
+    let max = values.iter().flatten().max().copied().unwrap_or(0);
+    let share = overview.share();
+    Ok(Answer::json(
+        &json!({ "rows": labels, "values": values, "max": max, "share": share }),
+    ))
+}
+
+/// Returns how often a method is called by interval of time, and its slowest call.
+pub(super) fn occurrences(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let (span, count) = (opened.span(query)?, Opened::intervals(query)?);
+    let occurrences = opened.occurrences(query.number("method")?, span, count);
+    let mut occurrences = occurrences.lock();
+    occurrences.advance(&opened.trace, TIME)?;
+    let slowest = occurrences
+        .slowest()
+        .map(|found| super::calls::found(opened, found));
+    Ok(Answer::json(&json!({
+        "calls": occurrences.counts(),
+        "share": occurrences.share(),
+        "slowest": slowest,
+    })))
+}

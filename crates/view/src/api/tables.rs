@@ -1,0 +1,299 @@
+//! Tables about a span.
+
+mod rows;
+
+use super::query::Query;
+use super::session::Opened;
+use super::{Answer, Fault, TIME, calls};
+use crate::slice::LATER;
+use crate::{MethodSum, Overview, Sums, Wait};
+use jtrail_model::{ThreadId, Timestamp};
+use rows::{Column, Table};
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+
+/// Maximum number of call paths without `limit`; the smallest ones are left out.
+const MAX_PATHS: usize = 20_000;
+/// Maximum number of waits in the table.
+const MAX_WAITS: usize = 10_000;
+/// The method that stands for the paths that are left out.
+const SHORTER: u32 = u32::MAX - 1;
+
+pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
+    let span = opened.span(query)?;
+    let threads = opened.selected(query)?;
+    let what = query.text("what").unwrap_or_default();
+    let (table, share) = match what {
+        "methods" | "callers" | "callees" | "threads" | "tree" => {
+            let sums = opened.sums(span, &threads);
+            let mut sums = sums.lock();
+            sums.advance(&opened.trace, TIME)?;
+            let table = match what {
+                "methods" => methods(sums.methods()),
+                "threads" => by_thread(opened, &sums),
+                "tree" => return Ok(Answer::json(&tree(&sums, query)?)),
+                _ => related(&sums, query.number("method")?, what == "callees"),
+            };
+            (table, sums.share())
+        }
+        "allocations" | "exceptions" | "collections" => {
+            let overview = opened.overview(span, 1);
+            let mut overview = overview.lock();
+            overview.advance(&opened.trace, TIME)?;
+            let table = match what {
+                "allocations" => allocations(opened, &overview),
+                "exceptions" => exceptions(opened, &overview),
+                _ => collections(opened, &overview),
+            };
+            (table, overview.share())
+        }
+        "waits" => (waits(opened, span, &threads)?, 1.0),
+        _ => return Err(Fault::Request(format!("what: there is no table {what:?}"))),
+    };
+    let mut answer = table.answer(opened, query)?;
+    answer["share"] = json!(share);
+    Ok(Answer::json(&answer))
+}
+
+/// Returns the table of methods, the one with the most self time first.
+fn methods(sums: FxHashMap<u32, MethodSum>) -> Table {
+    let sums = sums
+        .into_iter()
+        .filter(|(_, sum)| *sum != MethodSum::default());
+    Table {
+        columns: vec![
+            Column::new("method", "method"),
+            Column::new("calls", "count"),
+            Column::new("self", "ns"),
+            Column::new("total", "ns"),
+        ],
+        rows: sums
+            .map(|(method, sum)| {
+                vec![
+                    json!(method),
+                    json!(sum.calls),
+                    json!(sum.self_time),
+                    json!(sum.total),
+                ]
+            })
+            .collect(),
+        order: 2,
+    }
+}
+
+/// Returns the callers or the callees of a method. Total is the time of the callees within their
+/// callers.
+fn related(sums: &Sums, method: u32, callees: bool) -> Table {
+    let (tree, totals) = (sums.tree(), sums.totals());
+    let mut related: FxHashMap<u32, MethodSum> = FxHashMap::default();
+    for node in 1..tree.len() as u32 {
+        let (caller, callee) = (tree.frame(tree.parent(node)), tree.frame(node));
+        let (is_it, other) = match callees {
+            true => (caller == method, callee),
+            // The frame of the root is the number of no method.
+            false => (callee == method, caller),
+        };
+        if is_it {
+            let path = sums.path(node);
+            let sum = related.entry(other).or_default();
+            sum.calls += path.calls;
+            sum.self_time += path.self_time;
+            sum.total += totals[node as usize];
+        }
+    }
+    methods(related)
+}
+
+fn by_thread(opened: &Opened, sums: &Sums) -> Table {
+    let rows = sums.threads().iter();
+    Table {
+        columns: vec![
+            Column::new("thread", "thread"),
+            Column::new("calls", "count"),
+            Column::new("busy", "ns"),
+        ],
+        rows: rows
+            .map(|(id, sum)| vec![json!(opened.number(*id)), json!(sum.calls), json!(sum.busy)])
+            .collect(),
+        order: 2,
+    }
+}
+
+fn allocations(opened: &Opened, overview: &Overview) -> Table {
+    let classes = &overview.analysis().allocations.classes;
+    let names = opened.trace.names();
+    Table {
+        columns: vec![
+            Column::new("class", "text"),
+            Column::new("objects", "count"),
+            Column::new("bytes", "bytes"),
+        ],
+        rows: classes
+            .iter()
+            .map(|(class, amount)| {
+                vec![
+                    json!(names.class(*class)),
+                    json!(amount.objects),
+                    json!(amount.bytes),
+                ]
+            })
+            .collect(),
+        order: 2,
+    }
+}
+
+fn exceptions(opened: &Opened, overview: &Overview) -> Table {
+    let analysis = overview.analysis();
+    let names = opened.trace.names();
+    Table {
+        columns: vec![
+            Column::new("exception", "text"),
+            Column::new("thrown in", "text"),
+            Column::new("thrown", "count"),
+        ],
+        rows: analysis
+            .exceptions
+            .throws
+            .iter()
+            .map(|((class, site), stat)| {
+                let site = analysis.frames.readable_site(*site);
+                vec![json!(names.class(*class)), json!(site), json!(stat.thrown)]
+            })
+            .collect(),
+        order: 2,
+    }
+}
+
+fn collections(opened: &Opened, overview: &Overview) -> Table {
+    let rows = overview.collections().iter().map(|collection| {
+        let begin = opened.since(collection.begin).max(0);
+        let used = (collection.used > 0).then_some(collection.used);
+        vec![
+            json!(begin),
+            json!(opened.since(collection.end) - begin),
+            json!(collection.generation.name()),
+            json!(collection.cause),
+            json!(used),
+        ]
+    });
+    Table {
+        columns: vec![
+            Column::new("begin", "time"),
+            Column::new("length", "ns"),
+            Column::new("part", "text"),
+            Column::new("cause", "text"),
+            Column::new("used after", "bytes"),
+        ],
+        rows: rows.collect(),
+        order: 0,
+    }
+}
+
+/// Returns the longest waits of some threads, or of all.
+fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<Table, Fault> {
+    let threads = if threads.is_empty() {
+        &opened.threads
+    } else {
+        threads
+    };
+    let mut all: Vec<Wait> = Vec::new();
+    let length = |wait: &Wait| {
+        let end = if wait.end == LATER {
+            opened.trace.span()[1]
+        } else {
+            wait.end
+        };
+        end.since(wait.begin).0
+    };
+    for thread in threads {
+        all.extend(opened.trace.waits(*thread, span)?);
+        if all.len() > 2 * MAX_WAITS {
+            all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
+            all.truncate(MAX_WAITS);
+        }
+    }
+    all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
+    let names = ["blocked on a monitor", "Object.wait", "parked"];
+    let rows = all.iter().take(MAX_WAITS).enumerate().map(|(place, wait)| {
+        // Finding what the owner does takes a look at its calls: the longest waits have it.
+        let shown = match place < 200 {
+            true => calls::written(opened, wait)?,
+            false => {
+                json!({ "object": null, "owner": opened.number(wait.owner), "owner_in": null })
+            }
+        };
+        let kind = usize::from(super::pictures::kind(wait.kind)).saturating_sub(2);
+        Ok(vec![
+            json!(opened.since(wait.begin).max(0)),
+            json!(length(wait)),
+            json!(opened.number(wait.thread)),
+            json!(names.get(kind)),
+            shown["object"].clone(),
+            shown["owner"].clone(),
+            shown["owner_in"]["method"].clone(),
+        ])
+    });
+    Ok(Table {
+        columns: vec![
+            Column::new("begin", "time"),
+            Column::new("length", "ns"),
+            Column::new("thread", "thread"),
+            Column::new("wait", "text"),
+            Column::new("object", "text"),
+            Column::new("held by", "thread"),
+            Column::new("which was in", "method"),
+        ],
+        rows: rows.collect::<Result<_, Fault>>()?,
+        order: 1,
+    })
+}
+
+/// Returns the call tree in preorder. The smallest paths are one for each caller.
+fn tree(sums: &Sums, query: &Query) -> Result<Value, Fault> {
+    let limit = query.optional("limit")?.unwrap_or(MAX_PATHS);
+    let (tree, totals) = (sums.tree(), sums.totals());
+    let mut sizes: Vec<i64> = totals.iter().skip(1).copied().collect();
+    sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
+    let least = sizes.get(limit).copied().unwrap_or(i64::MIN);
+    let callees = tree.callees();
+    let (mut parents, mut methods) = (vec![0_u32], vec![u32::MAX]);
+    let (mut calls, mut own, mut all) = (vec![0_u64], vec![0_i64], vec![totals[0]]);
+    let mut open: Vec<(u32, u32)> = vec![(0, 0)];
+    while let Some((node, number)) = open.pop() {
+        let (mut shorter, mut shorter_calls) = (0, 0);
+        for callee in callees.of(node) {
+            let (total, path) = (totals[*callee as usize], sums.path(*callee));
+            if total == 0 && path.calls == 0 {
+                continue;
+            }
+            if total <= least {
+                shorter += total;
+                shorter_calls += path.calls;
+                continue;
+            }
+            open.push((*callee, parents.len() as u32));
+            parents.push(number);
+            methods.push(tree.frame(*callee));
+            calls.push(path.calls);
+            own.push(path.self_time);
+            all.push(total);
+        }
+        if shorter > 0 || shorter_calls > 0 {
+            parents.push(number);
+            methods.push(SHORTER);
+            calls.push(shorter_calls);
+            own.push(shorter);
+            all.push(shorter);
+        }
+    }
+    Ok(json!({
+        "share": sums.share(),
+        "nodes": {
+            "parent": parents,
+            "method": methods,
+            "calls": calls,
+            "self": own,
+            "total": all,
+        },
+    }))
+}

@@ -1,0 +1,45 @@
+//! Parts of a trace of any size, for a viewer.
+//!
+//! A trail is read in parts: each segment lists the calls that are open at its begin. So a span of
+//! time takes only its own segments, however long the trace is.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `slice` | calls and waits of a thread |
+//! | `methods` | numbers of methods, which are shorter than their ids |
+//! | `walk` | pairs begins and ends in a segment |
+//! | `segment` | the slices of a segment |
+//! | `cache` | segments that were decoded lately |
+//! | `trace` | an open trail: its threads, names, and the slices of a span |
+//! | `tile` | a picture of a thread's slices in a span |
+//! | `overview` | numbers of what happens, by interval of time and thread |
+//! | [`api`] | what the page asks, and the answers |
+//! | [`page`] | the page of the viewer |
+//! | `search` | finds calls of a method, and the ends of long calls |
+//! | `waits` | waits with what they are for |
+//! | `sums` | what calls took in a span, by call path and thread |
+
+#![forbid(unsafe_code)]
+
+pub mod api;
+mod cache;
+mod methods;
+mod overview;
+pub mod page;
+mod search;
+mod segment;
+mod slice;
+mod sums;
+mod tile;
+mod trace;
+mod waits;
+mod walk;
+
+pub use methods::NO_METHOD;
+pub use overview::{Collection, Counts, Overview};
+pub use search::{Found, Occurrences};
+pub use slice::{Kind, Slice};
+pub use sums::{MethodSum, PathSum, Sums, ThreadSum};
+pub use tile::{Rectangle, Tile};
+pub use trace::Trace;
+pub use waits::Wait;

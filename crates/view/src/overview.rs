@@ -1,0 +1,448 @@
+//! What happens in a span, by equal intervals of time.
+
+use crate::slice::{EARLIER, Kind};
+use crate::trace::Trace;
+use crate::walk::{Begin, Open, Threads, Walk};
+use jtrail_analysis::{Analysis, Subjects};
+use jtrail_model::{Event, Generation, ThreadId, Timestamp};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::AddAssign;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Maximum number of collections that are listed.
+const MAX_COLLECTIONS: usize = 1000;
+
+/// What happens in a span, by equal intervals of time, as far as it has been counted.
+#[derive(Debug)]
+pub struct Overview {
+    intervals: Intervals,
+    /// The segments that remain, the next one last. Of one outside of the span, only the waits of
+    /// some threads are needed.
+    remaining: Vec<(usize, Option<BTreeSet<ThreadId>>)>,
+    all: usize,
+    /// By thread and interval.
+    threads: BTreeMap<ThreadId, Vec<Counts>>,
+    /// Waits that have begun, by thread, and have not ended in the segments so far.
+    waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
+    /// Bytes in use after the latest collection of each interval.
+    heap: Vec<Option<i64>>,
+    collections: Vec<Collection>,
+    collection: Collection,
+    analysis: Analysis,
+}
+
+/// What happens in an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Number of calls that begin.
+    pub calls: u64,
+    /// Number of allocated objects.
+    pub objects: u64,
+    /// Bytes of allocated objects.
+    pub bytes: u64,
+    /// Number of exceptions.
+    pub exceptions: u64,
+    /// Time blocked on monitors, in ns.
+    pub blocked: u64,
+    /// Time in `Object.wait` and parked, in ns.
+    pub waiting: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.objects += other.objects;
+        self.bytes += other.bytes;
+        self.exceptions += other.exceptions;
+        self.blocked += other.blocked;
+        self.waiting += other.waiting;
+    }
+}
+
+/// A garbage collection.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Collection {
+    /// The begin; 0 if it is before the span.
+    pub begin: Timestamp,
+    /// The end.
+    pub end: Timestamp,
+    /// The part of the heap.
+    pub generation: Generation,
+    /// The JVM's name of the cause; empty if unknown.
+    pub cause: String,
+    /// Bytes in use after the collection; 0 if unknown.
+    pub used: i64,
+}
+
+/// Equal intervals of a span.
+#[derive(Clone, Copy, Debug)]
+struct Intervals {
+    span: [Timestamp; 2],
+    count: usize,
+}
+
+impl Intervals {
+    fn has(&self, time: Timestamp) -> bool {
+        (self.span[0]..self.span[1]).contains(&time)
+    }
+
+    /// Returns the interval of a time; the nearest one if the time is not in the span.
+    #[inline]
+    fn of(&self, time: Timestamp) -> usize {
+        let [from, until] = self.span;
+        let length = until.0.saturating_sub(from.0).max(0) as u64;
+        let since = time.0.saturating_sub(from.0).max(0) as u64;
+        // An interval has its begin, and not its end.
+        let number = u128::from(since) * self.count as u128 / u128::from(length).max(1);
+        (number as usize).min(self.count - 1)
+    }
+
+    /// Returns the first time that is not in an interval any more.
+    fn end(&self, interval: usize) -> Timestamp {
+        let [from, until] = self.span.map(|time| i128::from(time.0));
+        let length = until - from;
+        let end = length * (interval as i128 + 1);
+        Timestamp((from + (end + self.count as i128 - 1) / self.count as i128) as i64)
+    }
+
+    /// Adds to each interval the time that it has of a wait.
+    fn add_wait(&self, counts: &mut [Counts], [begin, end]: [Timestamp; 2], kind: Kind) {
+        let [from, until] = self.span;
+        let (mut begin, end) = (begin.max(from), end.min(until));
+        while begin < end {
+            let interval = self.of(begin);
+            let next = self.end(interval).min(end);
+            let time = next.since(begin).0.max(0).unsigned_abs();
+            match kind {
+                Kind::Blocked => counts[interval].blocked += time,
+                _ => counts[interval].waiting += time,
+            }
+            if next <= begin {
+                return;
+            }
+            begin = next;
+        }
+    }
+}
+
+impl Overview {
+    /// Begins to count what happens in so many intervals of a span; at least one.
+    pub fn new(trace: &Trace, span: [Timestamp; 2], intervals: usize) -> Self {
+        // Waits may begin or end in segments outside of the span.
+        let mut needs: BTreeMap<usize, Option<BTreeSet<ThreadId>>> = BTreeMap::new();
+        for thread in trace.threads() {
+            for number in trace.segments_of(thread, span) {
+                let threads = needs.entry(number).or_default();
+                threads.get_or_insert_default().insert(thread);
+            }
+        }
+        for number in trace.segments_in(span) {
+            needs.insert(number, None);
+        }
+        let remaining: Vec<_> = needs.into_iter().rev().collect();
+        let intervals = Intervals {
+            span,
+            count: intervals.max(1),
+        };
+        Self {
+            all: remaining.len(),
+            remaining,
+            threads: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            heap: vec![None; intervals.count],
+            collections: Vec::new(),
+            collection: Collection::default(),
+            analysis: Analysis::new(Subjects::default()),
+            intervals,
+        }
+    }
+
+    /// Returns which share of the span has been counted: 1 if all has.
+    pub fn share(&self) -> f64 {
+        match self.all {
+            0 => 1.0,
+            all => 1.0 - self.remaining.len() as f64 / all as f64,
+        }
+    }
+
+    /// Counts in more segments on all processors, until everything is counted or the time is over.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
+        let begun = Instant::now();
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        while !self.remaining.is_empty() && begun.elapsed() < time {
+            let rest = self.remaining.len().saturating_sub(workers);
+            let mut numbers = self.remaining.split_off(rest);
+            numbers.reverse();
+            let intervals = self.intervals;
+            let done: Vec<io::Result<Part>> = thread::scope(|scope| {
+                let start = |(number, _): &(usize, _)| {
+                    let number = *number;
+                    scope.spawn(move || Part::of(trace, number, intervals))
+                };
+                let started: Vec<_> = numbers.iter().map(start).collect();
+                let join = |handle: thread::ScopedJoinHandle<'_, _>| {
+                    let done = handle.join();
+                    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                started.into_iter().map(join).collect()
+            });
+            for ((_, threads), part) in numbers.iter().zip(done) {
+                self.add(part?, threads.as_ref());
+            }
+            if self.remaining.is_empty() {
+                self.end(trace);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what happens in the next segment to some threads, or to all.
+    fn add(&mut self, part: Part, threads: Option<&BTreeSet<ThreadId>>) {
+        for event in &part.others {
+            self.analysis.event(event, |_, _| true);
+            self.collect(event);
+        }
+        let is_needed = |id: &ThreadId| threads.is_none_or(|threads| threads.contains(id));
+        for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
+            let count = self.intervals.count;
+            let counts = self
+                .threads
+                .entry(id)
+                .or_insert_with(|| vec![Counts::default(); count]);
+            for (all, more) in counts.iter_mut().zip(thread.counts) {
+                *all += more;
+            }
+            let before = self.waits.remove(&id);
+            if let Some((end, kind)) = thread.ended {
+                let begin = before.filter(|(_, of)| *of == kind).map(|(begin, _)| begin);
+                let begin = begin.unwrap_or(self.intervals.span[0]);
+                self.intervals.add_wait(counts, [begin, end], kind);
+            }
+            if let Some(wait) = thread.waits {
+                self.waits.insert(id, wait);
+            }
+        }
+    }
+
+    /// Adds the waits that never end.
+    fn end(&mut self, trace: &Trace) {
+        let end = trace.ended(self.intervals.span)[1];
+        for (id, (begin, kind)) in std::mem::take(&mut self.waits) {
+            if let Some(counts) = self.threads.get_mut(&id) {
+                let wait = [begin, end];
+                self.intervals.add_wait(counts, wait, kind);
+            }
+        }
+    }
+
+    fn collect(&mut self, event: &Event<'_>) {
+        match event {
+            Event::GcStart(e) => self.collection.begin = e.time,
+            Event::GcDetail(e) => {
+                self.collection.generation = e.generation;
+                self.collection.cause = e.cause.to_string();
+            }
+            Event::GcFinish(e) => {
+                let mut collection = std::mem::take(&mut self.collection);
+                (collection.end, collection.used) = (e.time, e.used_space);
+                if e.used_space > 0 {
+                    self.heap[self.intervals.of(e.time)] = Some(e.used_space);
+                }
+                if self.collections.len() < MAX_COLLECTIONS {
+                    self.collections.push(collection);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what each thread does in each interval.
+    pub fn threads(&self) -> &BTreeMap<ThreadId, Vec<Counts>> {
+        &self.threads
+    }
+
+    /// Returns what some threads do in each interval, together; all threads if there are none.
+    pub fn all(&self, threads: &[ThreadId]) -> Vec<Counts> {
+        let mut all = vec![Counts::default(); self.intervals.count];
+        let of = |id: &ThreadId| threads.is_empty() || threads.contains(id);
+        for (_, counts) in self.threads.iter().filter(|(id, _)| of(id)) {
+            for (sum, more) in all.iter_mut().zip(counts) {
+                *sum += *more;
+            }
+        }
+        all
+    }
+
+    /// Returns the bytes in use after the latest collection of each interval.
+    pub fn heap(&self) -> &[Option<i64>] {
+        &self.heap
+    }
+
+    /// Returns the first thousand collections.
+    pub fn collections(&self) -> &[Collection] {
+        &self.collections
+    }
+
+    /// Returns the sums over all other events than calls. Their times are not closed.
+    pub fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+}
+
+/// What happens in a segment.
+struct Part {
+    intervals: Intervals,
+    threads: BTreeMap<ThreadId, ThreadPart>,
+    /// The other events than calls.
+    others: Vec<Event<'static>>,
+}
+
+/// What a thread does in a segment.
+struct ThreadPart {
+    counts: Vec<Counts>,
+    /// The end of a wait that began in an earlier segment.
+    ended: Option<(Timestamp, Kind)>,
+    /// The wait that is open at the end.
+    waits: Option<(Timestamp, Kind)>,
+}
+
+impl Part {
+    fn of(trace: &Trace, number: usize, intervals: Intervals) -> io::Result<Self> {
+        let mut part = Self {
+            intervals,
+            threads: BTreeMap::new(),
+            others: Vec::new(),
+        };
+        let threads: Threads<Self> = trace.walk(&mut trace.reader()?, number, &mut part)?;
+        for (id, thread) in threads {
+            let mut state = thread.state;
+            let open = thread.open.last().and_then(|open| open.extra);
+            state.waits = open;
+            match part.threads.entry(id) {
+                Entry::Vacant(entry) => _ = entry.insert(state),
+                Entry::Occupied(mut entry) => {
+                    let of_others = std::mem::take(&mut entry.get_mut().counts);
+                    for (all, more) in state.counts.iter_mut().zip(of_others) {
+                        *all += more;
+                    }
+                    entry.insert(state);
+                }
+            }
+        }
+        Ok(part)
+    }
+
+    fn empty(&self) -> ThreadPart {
+        ThreadPart {
+            counts: vec![Counts::default(); self.intervals.count],
+            ended: None,
+            waits: None,
+        }
+    }
+
+    fn count(&mut self, thread: ThreadId, time: Timestamp, counts: Counts) {
+        if self.intervals.has(time) {
+            let interval = self.intervals.of(time);
+            let empty = self.empty();
+            let thread = self.threads.entry(thread).or_insert(empty);
+            thread.counts[interval] += counts;
+        }
+    }
+}
+
+impl Walk for Part {
+    /// The begin and kind of a wait.
+    type Extra = Option<(Timestamp, Kind)>;
+    type Thread = ThreadPart;
+
+    fn thread(&mut self, _: ThreadId) -> ThreadPart {
+        self.empty()
+    }
+
+    #[inline]
+    fn begin(
+        &mut self,
+        thread: &mut ThreadPart,
+        _: &[Open<Self::Extra>],
+        begin: Begin,
+    ) -> Self::Extra {
+        if !begin.kind.is_call() {
+            return Some((begin.time, begin.kind));
+        }
+        if !begin.is_earlier && self.intervals.has(begin.time) {
+            thread.counts[self.intervals.of(begin.time)].calls += 1;
+        }
+        None
+    }
+
+    #[inline]
+    fn end(
+        &mut self,
+        thread: &mut ThreadPart,
+        _: &[Open<Self::Extra>],
+        ended: Open<Self::Extra>,
+        (end, kind): (Timestamp, Kind),
+    ) {
+        match ended.extra {
+            None => {}
+            Some((EARLIER, _)) => thread.ended = Some((end, kind)),
+            Some((begin, _)) => self
+                .intervals
+                .add_wait(&mut thread.counts, [begin, end], kind),
+        }
+    }
+
+    fn other(&mut self, event: &Event<'_>) {
+        let counts = Counts::default();
+        match event {
+            Event::ObjectAlloc(e) => {
+                let bytes = e.size.max(0).unsigned_abs();
+                self.count(
+                    e.thread,
+                    e.time,
+                    Counts {
+                        objects: 1,
+                        bytes,
+                        ..counts
+                    },
+                );
+            }
+            Event::AllocationSum(e) => {
+                let (objects, bytes) = (e.objects, e.bytes);
+                self.count(
+                    e.thread,
+                    e.time,
+                    Counts {
+                        objects,
+                        bytes,
+                        ..counts
+                    },
+                );
+            }
+            Event::ExceptionThrow(e) => {
+                self.count(
+                    e.thread,
+                    e.time,
+                    Counts {
+                        exceptions: 1,
+                        ..counts
+                    },
+                );
+            }
+            _ => {}
+        }
+        let is_timeless = |time: &Timestamp| *time == Timestamp::default();
+        if event
+            .time()
+            .is_none_or(|time| is_timeless(&time) || self.intervals.has(time))
+        {
+            self.others.push(event.clone().into_static());
+        }
+    }
+}

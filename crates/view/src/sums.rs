@@ -1,0 +1,394 @@
+//! What calls took in a span, by call path and thread.
+//!
+//! Times are cut to the span: a call that is open at its begin or end counts with the time that it
+//! has in the span. A call counts where it begins. So the sums of two spans that follow each other
+//! are those of both together.
+//!
+//! Each segment is summed up by itself. The time between a thread's last event in a segment and its
+//! first one in the next belongs to the innermost call that is open there.
+
+use crate::methods::NO_METHOD;
+use crate::slice::Kind;
+use crate::trace::Trace;
+use crate::walk::{Begin, Open, Threads, Walk};
+use jtrail_analysis::CallTree;
+use jtrail_model::{ThreadId, Timestamp};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The sums of a span, as far as they have been made.
+#[derive(Debug)]
+pub struct Sums {
+    span: [Timestamp; 2],
+    /// The part of the span in which the trace has events.
+    times: [Timestamp; 2],
+    /// The threads whose calls are summed up.
+    threads: Arc<BTreeSet<ThreadId>>,
+    /// The segments that remain, the next one last.
+    remaining: Vec<u32>,
+    /// Number of all segments.
+    all: usize,
+    paths: Paths,
+    of_threads: BTreeMap<ThreadId, ThreadSum>,
+    /// For each thread its parts, by segment. There are none at the end.
+    parts: BTreeMap<(ThreadId, u32), Part>,
+}
+
+/// The sums by call path.
+#[derive(Debug, Default)]
+struct Paths {
+    /// The frames are numbers of methods.
+    tree: CallTree,
+    /// By node of the tree; nodes beyond the end have nothing.
+    sums: Vec<PathSum>,
+}
+
+/// What the calls of a path took, without their callees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathSum {
+    /// Number of calls that begin in the span.
+    pub calls: u64,
+    /// Self time in the span, in ns.
+    pub self_time: i64,
+}
+
+/// What the calls of a method took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MethodSum {
+    /// Number of calls that begin in the span.
+    pub calls: u64,
+    /// Self time in the span, in ns.
+    pub self_time: i64,
+    /// Time of the outermost calls of the method in the span, in ns.
+    pub total: i64,
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadSum {
+    /// Number of calls that begin in the span.
+    pub calls: u64,
+    /// Time in calls in the span, in ns.
+    pub busy: i64,
+    /// Maximum number of calls and waits that are open at a time.
+    pub levels: u32,
+}
+
+/// A thread in a segment.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// The times of the first and the last event, cut to the span.
+    times: [i64; 2],
+    /// The innermost calls that are open before the first and after the last event; 0 if none is.
+    innermost: [u32; 2],
+}
+
+impl Sums {
+    /// Begins the sums of some threads in a span.
+    pub fn new(trace: &Trace, span: [Timestamp; 2], threads: BTreeSet<ThreadId>) -> Self {
+        let mut numbers = BTreeSet::new();
+        for thread in &threads {
+            let of_thread = trace.segments_of(*thread, span).into_iter();
+            numbers.extend(of_thread.map(|number| number as u32));
+        }
+        Self {
+            span,
+            times: trace.ended(span),
+            threads: threads.into(),
+            all: numbers.len(),
+            remaining: numbers.into_iter().rev().collect(),
+            paths: Paths::default(),
+            of_threads: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// Returns which share of the span has been summed up: 1 if all is.
+    pub fn share(&self) -> f64 {
+        match self.all {
+            0 => 1.0,
+            all => 1.0 - self.remaining.len() as f64 / all as f64,
+        }
+    }
+
+    /// Sums up more segments on all processors, until everything is summed up or the time is over.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
+        let begun = Instant::now();
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        while !self.remaining.is_empty() && begun.elapsed() < time {
+            let rest = self.remaining.len().saturating_sub(workers);
+            let numbers = self.remaining.split_off(rest);
+            let done: Vec<io::Result<Worker>> = thread::scope(|scope| {
+                let start = |number: u32| {
+                    let worker = Worker::new([self.span, self.times], Arc::clone(&self.threads));
+                    scope.spawn(move || worker.run(trace, number))
+                };
+                let started: Vec<_> = numbers.iter().map(|number| start(*number)).collect();
+                let join = |handle: thread::ScopedJoinHandle<'_, _>| {
+                    let done = handle.join();
+                    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                started.into_iter().map(join).collect()
+            });
+            for (number, worker) in numbers.iter().zip(done) {
+                self.add(*number, worker?);
+            }
+        }
+        if self.remaining.is_empty() {
+            self.add_gaps();
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, number: u32, worker: Worker) {
+        let nodes = self.paths.add(&worker.paths);
+        for (thread, part, sum) in worker.parts {
+            let innermost = part.innermost.map(|node| nodes[node as usize]);
+            let part = Part { innermost, ..part };
+            self.parts.insert((thread, number), part);
+            let all = self.of_threads.entry(thread).or_default();
+            all.calls += sum.calls;
+            all.busy += sum.busy;
+            all.levels = all.levels.max(sum.levels);
+        }
+    }
+
+    /// Adds the time between the parts of each thread, and before and after them.
+    fn add_gaps(&mut self) {
+        let [from, until] = self.times.map(|time| time.0);
+        let parts = std::mem::take(&mut self.parts);
+        let mut before: Option<(ThreadId, Part)> = None;
+        for ((thread, _), part) in parts {
+            let mut begin = from;
+            match before {
+                Some((same, before)) if same == thread => begin = before.times[1],
+                Some((other, last)) => {
+                    self.add_gap(other, last.innermost[1], until - last.times[1]);
+                }
+                None => {}
+            }
+            self.add_gap(thread, part.innermost[0], part.times[0] - begin);
+            before = Some((thread, part));
+        }
+        if let Some((thread, last)) = before {
+            self.add_gap(thread, last.innermost[1], until - last.times[1]);
+        }
+    }
+
+    fn add_gap(&mut self, thread: ThreadId, node: u32, time: i64) {
+        if node != 0 {
+            self.paths.sum(node).self_time += time;
+            self.of_threads.entry(thread).or_default().busy += time;
+        }
+    }
+
+    /// Returns what each thread did, as far as it is known.
+    pub fn threads(&self) -> &BTreeMap<ThreadId, ThreadSum> {
+        &self.of_threads
+    }
+
+    /// Returns the call paths. The frames are numbers of methods.
+    pub fn tree(&self) -> &CallTree {
+        &self.paths.tree
+    }
+
+    /// Returns what the calls of a path took.
+    pub fn path(&self, node: u32) -> PathSum {
+        self.paths
+            .sums
+            .get(node as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Returns for each path the time of its calls with their callees, in ns.
+    pub fn totals(&self) -> Vec<i64> {
+        let tree = &self.paths.tree;
+        let nodes = 0..tree.len() as u32;
+        let mut totals: Vec<i64> = nodes
+            .clone()
+            .map(|node| self.path(node).self_time)
+            .collect();
+        for node in nodes.skip(1).rev() {
+            totals[tree.parent(node) as usize] += totals[node as usize];
+        }
+        totals
+    }
+
+    /// Returns what the calls of each method took.
+    pub fn methods(&self) -> FxHashMap<u32, MethodSum> {
+        let tree = &self.paths.tree;
+        let callees = tree.callees();
+        let totals = self.totals();
+        let mut sums: FxHashMap<u32, MethodSum> = FxHashMap::default();
+        // Paths that are left, and how many of the open ones have each method.
+        let mut open: Vec<(u32, bool)> = callees.of(0).iter().map(|node| (*node, false)).collect();
+        let mut on_stack: FxHashSet<u32> = FxHashSet::default();
+        let mut outermost = Vec::new();
+        while let Some((node, is_left)) = open.pop() {
+            let method = tree.frame(node);
+            if is_left {
+                if outermost.pop() == Some(true) {
+                    on_stack.remove(&method);
+                }
+                continue;
+            }
+            let path = self.path(node);
+            let sum = sums.entry(method).or_default();
+            sum.calls += path.calls;
+            sum.self_time += path.self_time;
+            let is_outermost = on_stack.insert(method);
+            if is_outermost {
+                sum.total += totals[node as usize];
+            }
+            outermost.push(is_outermost);
+            open.push((node, true));
+            open.extend(callees.of(node).iter().map(|callee| (*callee, false)));
+        }
+        sums
+    }
+}
+
+impl Paths {
+    fn sum(&mut self, node: u32) -> &mut PathSum {
+        let count = self.tree.len().max(node as usize + 1);
+        if self.sums.len() < count {
+            self.sums.resize(count, PathSum::default());
+        }
+        &mut self.sums[node as usize]
+    }
+
+    /// Adds other sums. Returns the own node of each of their nodes.
+    fn add(&mut self, other: &Self) -> Vec<u32> {
+        let mut nodes = vec![0];
+        for node in 1..other.tree.len() as u32 {
+            let parent = nodes[other.tree.parent(node) as usize];
+            let own = self.tree.callee(parent, other.tree.frame(node));
+            if let Some(sum) = other.sums.get(node as usize) {
+                let all = self.sum(own);
+                all.calls += sum.calls;
+                all.self_time += sum.self_time;
+            }
+            nodes.push(own);
+        }
+        nodes
+    }
+}
+
+/// Sums up one segment.
+struct Worker {
+    span: [Timestamp; 2],
+    times: [Timestamp; 2],
+    threads: Arc<BTreeSet<ThreadId>>,
+    paths: Paths,
+    parts: Vec<(ThreadId, Part, ThreadSum)>,
+}
+
+/// A thread, while its segment is summed up.
+struct State {
+    is_selected: bool,
+    /// The times of its first and latest event, cut to the span.
+    times: Option<[i64; 2]>,
+    /// The innermost call that is open at the begin.
+    innermost: u32,
+    sum: ThreadSum,
+}
+
+impl Worker {
+    fn new([span, times]: [[Timestamp; 2]; 2], threads: Arc<BTreeSet<ThreadId>>) -> Self {
+        Self {
+            span,
+            times,
+            threads,
+            paths: Paths::default(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
+        let threads: Threads<Self> =
+            trace.walk(&mut trace.reader()?, number as usize, &mut self)?;
+        for (id, thread) in threads {
+            let state = thread.state;
+            if let Some(times) = state.times {
+                let last = thread.open.last().map_or(0, |open| open.extra);
+                let innermost = [state.innermost, last];
+                self.parts.push((id, Part { times, innermost }, state.sum));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds the time since the latest event of a thread to its innermost open call.
+    #[inline]
+    fn pass(&mut self, state: &mut State, innermost: u32, time: Timestamp) {
+        let time = time.0.clamp(self.times[0].0, self.times[1].0);
+        let times = state.times.get_or_insert([time; 2]);
+        let passed = time - times[1];
+        if passed > 0 {
+            times[1] = time;
+            if innermost != 0 {
+                self.paths.sum(innermost).self_time += passed;
+                state.sum.busy += passed;
+            }
+        }
+    }
+}
+
+impl Walk for Worker {
+    /// The node of the call, or of the call that waits.
+    type Extra = u32;
+    type Thread = State;
+
+    fn thread(&mut self, id: ThreadId) -> State {
+        State {
+            is_selected: self.threads.contains(&id),
+            times: None,
+            innermost: 0,
+            sum: ThreadSum::default(),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, state: &mut State, open: &[Open<u32>], begin: Begin) -> u32 {
+        if !state.is_selected {
+            return 0;
+        }
+        let innermost = open.last().map_or(0, |open| open.extra);
+        state.sum.levels = state.sum.levels.max(open.len() as u32 + 1);
+        if !begin.is_earlier {
+            self.pass(state, innermost, begin.time);
+        }
+        if begin.method == NO_METHOD {
+            return innermost;
+        }
+        let node = self.paths.tree.callee(innermost, begin.method);
+        if begin.is_earlier {
+            state.innermost = node;
+        } else if (self.span[0]..self.span[1]).contains(&begin.time) {
+            self.paths.sum(node).calls += 1;
+            state.sum.calls += 1;
+        }
+        node
+    }
+
+    #[inline]
+    fn end(
+        &mut self,
+        state: &mut State,
+        _: &[Open<u32>],
+        ended: Open<u32>,
+        (time, _): (Timestamp, Kind),
+    ) {
+        if state.is_selected {
+            self.pass(state, ended.extra, time);
+        }
+    }
+}

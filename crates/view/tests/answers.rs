@@ -1,0 +1,360 @@
+//! What the page is answered.
+
+use jtrail_formats::Format;
+use jtrail_model::*;
+use jtrail_view::Trace;
+use jtrail_view::api::{Opened, Session};
+use serde_json::{Value, json};
+use std::io::Write;
+
+const START: i64 = 1_700_000_000_000_000_000;
+/// A name that would end a script in a page.
+const HOSTILE: &str = "</script><img src=x onerror=\"alert(1)\">";
+
+fn time(ns: i64) -> Timestamp {
+    Timestamp(START + ns)
+}
+
+fn thread(id: u64, name: &'static str) -> Event<'static> {
+    Event::ThreadStart(ThreadStart {
+        thread: ThreadId(id),
+        time: time(0),
+        name: name.into(),
+        group: "main".into(),
+        ..ThreadStart::default()
+    })
+}
+
+fn method(id: u64, name: &'static str) -> Event<'static> {
+    Event::MethodDef(MethodDef {
+        method: MethodId(id),
+        class: ClassId(9),
+        name: name.into(),
+        signature: "(I)V".into(),
+        ..MethodDef::default()
+    })
+}
+
+fn enter(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
+    Event::MethodEnter(MethodEnter {
+        thread: ThreadId(thread),
+        time: time(ns),
+        method: MethodId(method),
+        class: ClassId(9),
+        ticket,
+        ..MethodEnter::default()
+    })
+}
+
+fn leave(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
+    Event::MethodLeave(MethodLeave {
+        thread: ThreadId(thread),
+        time: time(ns),
+        method: MethodId(method),
+        class: ClassId(9),
+        ticket,
+        ..MethodLeave::default()
+    })
+}
+
+/// A trace in which `main` calls `run`, which calls a method of a hostile name twice. In the second
+/// call it is blocked on a monitor that `other` holds.
+fn session() -> Session {
+    let class = Event::ClassDef(ClassDef {
+        class: ClassId(9),
+        name: "com.acme.Shop".into(),
+        ..ClassDef::default()
+    });
+    let blocked = Event::MonitorContendedEnter(MonitorContendedEnter {
+        thread: ThreadId(1),
+        time: time(600),
+        object: ObjectId(77),
+        owner: ThreadId(2),
+        ..MonitorContendedEnter::default()
+    });
+    let entered = Event::MonitorContendedEntered(MonitorContendedEntered {
+        thread: ThreadId(1),
+        time: time(750),
+        object: ObjectId(77),
+        ..MonitorContendedEntered::default()
+    });
+    let throw = Event::ExceptionThrow(ExceptionThrow {
+        thread: ThreadId(2),
+        time: time(650),
+        class: ClassId(9),
+        ..ExceptionThrow::default()
+    });
+    let alloc = Event::ObjectAlloc(ObjectAlloc {
+        thread: ThreadId(1),
+        time: time(450),
+        object: ObjectId(5),
+        size: 24,
+        class: ClassId(9),
+        ..ObjectAlloc::default()
+    });
+    let gc = [
+        Event::GcStart(GcStart { time: time(460) }),
+        Event::GcFinish(GcFinish {
+            time: time(490),
+            used_space: 4096,
+            ..GcFinish::default()
+        }),
+    ];
+    let events = [
+        thread(1, "main"),
+        thread(2, "other"),
+        class,
+        method(1, "run"),
+        method(2, HOSTILE),
+        enter(1, 100, 1, 1),
+        enter(2, 150, 1, 1),
+        enter(1, 200, 2, 2),
+        leave(1, 300, 2, 2),
+        alloc,
+        gc[0].clone(),
+        gc[1].clone(),
+        enter(1, 500, 2, 3),
+        blocked,
+        throw,
+        entered,
+        leave(1, 800, 2, 3),
+        leave(1, 900, 1, 1),
+        leave(2, 950, 1, 1),
+    ];
+    let mut encoder = Format::Trail.encoder();
+    let mut trail = Vec::new();
+    encoder.begin(&mut trail);
+    for (place, event) in events.iter().enumerate() {
+        encoder.event(event, &mut trail);
+        if place % 4 == 0 {
+            encoder.flush(&mut trail);
+        }
+    }
+    encoder.end(&mut trail);
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(&trail).expect("written");
+    let trace = Trace::open(file.path()).expect("read").expect("a trail");
+    // The segments are read from the file later.
+    let (_, path) = file.keep().expect("kept");
+    let session = Session::new(vec![Opened::new("a <b>.trail".to_owned(), trace)]);
+    session.prepare(|| false).expect("prepared");
+    TEMPORARY.with(|all| all.borrow_mut().0.push(path));
+    session
+}
+
+/// Files that end with the test's thread.
+#[derive(Default)]
+struct Files(Vec<std::path::PathBuf>);
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            std::fs::remove_file(path).expect("ours");
+        }
+    }
+}
+
+thread_local! {
+    static TEMPORARY: std::cell::RefCell<Files> = std::cell::RefCell::default();
+}
+
+fn ask(session: &Session, path: &str, query: &str) -> Value {
+    let answer = session.answer(path, query);
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    assert!(answer.is_found, "{path}?{query}: {text}");
+    assert_eq!(answer.content_type, "application/json");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn traces_have_their_threads() {
+    let session = session();
+    let answer = ask(&session, "/api/traces", "");
+    let trace = &answer["traces"][0];
+    assert_eq!(trace["title"], "a <b>.trail");
+    assert_eq!(trace["start"], START.to_string());
+    assert_eq!(
+        (&trace["duration"], &trace["calls"]),
+        (&json!(951), &json!(4))
+    );
+    assert_eq!(
+        (&trace["indexed"], &trace["missing"]),
+        (&json!(1.0), &json!([]))
+    );
+    let threads = &trace["threads"];
+    assert_eq!(threads["name"], json!(["main", "other"]));
+    assert_eq!(threads["calls"], json!([3, 1]));
+    assert_eq!(threads["busy"], json!([800, 800]));
+    assert_eq!(threads["levels"], json!([3, 1]));
+}
+
+/// Returns the number of a method in answers.
+fn number(session: &Session, text: &str) -> u64 {
+    let found = ask(session, "/api/find", &format!("trace=0&text={text}"));
+    found["methods"][0][0].as_u64().expect("a number")
+}
+
+#[test]
+fn methods_are_found_by_a_part_of_their_names() {
+    let session = session();
+    let found = ask(&session, "/api/find", "trace=0&text=SHOP.ru");
+    assert_eq!(
+        found["methods"][0].as_array().expect("a row")[1..],
+        [json!(2), json!(1600), json!(1200)]
+    );
+    let hostile = number(&session, "onerror");
+    let names = ask(&session, "/api/methods", &format!("trace=0&ids={hostile}"));
+    assert_eq!(
+        names[hostile.to_string()],
+        json!(["com.acme.Shop", HOSTILE, "(int)"])
+    );
+}
+
+#[test]
+fn tables_are_about_the_span() {
+    let session = session();
+    let [run, hostile] = ["run", "onerror"].map(|text| number(&session, text));
+    let rows = |query: &str| ask(&session, "/api/table", query)["rows"].clone();
+    let all = json!([[run, 2, 1200, 1600], [hostile, 2, 400, 400]]);
+    assert_eq!(rows("trace=0&what=methods"), all);
+    let part = json!([[run, 0, 250, 350], [hostile, 1, 100, 100]]);
+    assert_eq!(rows("trace=0&what=methods&from=200&until=375"), part);
+    assert_eq!(
+        rows("trace=0&what=methods&threads=1"),
+        json!([[run, 1, 800, 800]])
+    );
+    assert_eq!(
+        rows("trace=0&what=methods&filter=IMG&sort=calls"),
+        json!([[hostile, 2, 400, 400]])
+    );
+    let reversed = rows("trace=0&what=methods&reverse=1&limit=1");
+    assert_eq!(reversed, json!([[hostile, 2, 400, 400]]));
+    let callers = rows(&format!("trace=0&what=callers&method={hostile}"));
+    assert_eq!(callers, json!([[run, 2, 400, 400]]));
+    let callers = rows(&format!("trace=0&what=callers&method={run}"));
+    assert_eq!(callers, json!([[u32::MAX, 2, 1200, 1600]]));
+    let callees = rows(&format!("trace=0&what=callees&method={run}"));
+    assert_eq!(callees, json!([[hostile, 2, 400, 400]]));
+    assert_eq!(
+        rows("trace=0&what=threads"),
+        json!([[0, 3, 800], [1, 1, 800]])
+    );
+    assert_eq!(
+        rows("trace=0&what=allocations"),
+        json!([["com.acme.Shop", 1, 24]])
+    );
+    assert_eq!(
+        rows("trace=0&what=exceptions"),
+        json!([["com.acme.Shop", "", 1]])
+    );
+    assert_eq!(
+        rows("trace=0&what=collections"),
+        json!([[460, 30, "unknown", "", 4096]])
+    );
+    assert_eq!(rows("trace=0&what=collections&from=500"), json!([]));
+    let waits = json!([[600, 150, 0, "blocked on a monitor", "object 77", 1, run]]);
+    assert_eq!(rows("trace=0&what=waits"), waits);
+    let tree = ask(&session, "/api/table", "trace=0&what=tree");
+    assert_eq!(tree["nodes"]["parent"], json!([0, 0, 1]));
+    assert_eq!(tree["nodes"]["method"], json!([u32::MAX, run, hostile]));
+    assert_eq!(tree["nodes"]["total"], json!([1600, 1600, 400]));
+}
+
+#[test]
+fn a_call_has_its_caller_neighbours_and_waits() {
+    let session = session();
+    let [run, hostile] = ["run", "onerror"].map(|text| number(&session, text));
+    let call = ask(&session, "/api/call", "trace=0&thread=0&time=510&level=1");
+    assert_eq!(
+        (&call["method"], &call["begin"], &call["end"]),
+        (&json!(hostile), &json!(500), &json!(800))
+    );
+    assert_eq!(
+        (&call["caller"]["method"], &call["caller"]["begin"]),
+        (&json!(run), &json!(100))
+    );
+    assert_eq!(
+        (&call["previous"]["begin"], &call["next"]),
+        (&json!(200), &Value::Null)
+    );
+    let wait = &call["waits"][0];
+    assert_eq!(
+        (&wait["kind"], &wait["begin"], &wait["end"]),
+        (&json!(2), &json!(600), &json!(750))
+    );
+    assert_eq!(
+        (&wait["owner"], &wait["owner_in"]["method"]),
+        (&json!(1), &json!(run))
+    );
+}
+
+#[test]
+fn pictures_have_columns() {
+    let session = session();
+    let answer = session.answer("/api/tile", "trace=0&thread=0&from=0&until=1024&width=128");
+    assert!(answer.is_found);
+    let number = |at: usize| u32::from_le_bytes(answer.body[at..at + 4].try_into().expect("four"));
+    let count = number(4) as usize;
+    assert_eq!((number(0), count, number(8)), (0x4c54_544a, 4, 3));
+    let begins = answer.body[16..16 + 8 * count].chunks(8);
+    let begins: Vec<f64> = begins
+        .map(|bytes| f64::from_le_bytes(bytes.try_into().expect("eight")))
+        .collect();
+    assert_eq!(begins, [100.0, 200.0, 500.0, 600.0]);
+    let lanes = ask(&session, "/api/lanes", "trace=0&from=0&until=1000&bins=4");
+    assert_eq!(lanes["calls"], json!([3, 0, 1, 0]));
+    assert_eq!(lanes["blocked"], json!([0, 0, 150, 0]));
+    assert_eq!(lanes["allocated"], json!([0, 24, 0, 0]));
+    assert_eq!(lanes["heap"], json!([null, 4096, null, null]));
+    let heat = ask(
+        &session,
+        "/api/heat",
+        "trace=0&from=0&until=1000&bins=2&value=calls",
+    );
+    assert_eq!(heat["values"], json!([[2, 1], [1, 0]]));
+    let hostile = self::number(&session, "onerror");
+    let query = format!("trace=0&method={hostile}&from=0&until=1000&bins=2");
+    let found = ask(&session, "/api/occurrences", &query);
+    assert_eq!(
+        (&found["calls"], &found["slowest"]["begin"]),
+        (&json!([1, 1]), &json!(500))
+    );
+}
+
+#[test]
+fn wrong_requests_are_errors() {
+    let session = session();
+    for (path, query) in [
+        ("/api/nothing", "trace=0"),
+        ("/api/tile", ""),
+        ("/api/tile", "trace=1"),
+        ("/api/tile", "trace=0&thread=7&width=100"),
+        ("/api/tile", "trace=0&thread=x&width=100"),
+        ("/api/lanes", "trace=0&bins=0"),
+        ("/api/lanes", "trace=0&bins=99999999"),
+        ("/api/table", "trace=0&what=everything"),
+        ("/api/table", "trace=0&what=methods&sort=colour"),
+        ("/api/table", "trace=0&what=methods&threads=0-4294967295"),
+        ("/api/call", "trace=0&thread=0&time=50&level=0"),
+        ("/api/heat", "trace=0&bins=4&value=love"),
+    ] {
+        let answer = session.answer(path, query);
+        assert!(!answer.is_found, "{path}?{query}");
+        let error: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        assert!(error["error"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+    // Spans that are empty, reversed or far away are answered.
+    for span in [
+        "from=5&until=5",
+        "from=9&until=1",
+        "from=-9223372036854775808&until=9223372036854775807",
+    ] {
+        for path in ["tile", "lanes", "heat", "occurrences", "table"] {
+            let query = format!("trace=0&thread=0&width=64&bins=8&method=0&what=methods&{span}");
+            assert!(
+                session.answer(&format!("/api/{path}"), &query).is_found,
+                "{path} {span}"
+            );
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! The slices and pictures of any span are those that all events together give.
+
+use jtrail_formats::Format;
+use jtrail_model::*;
+use jtrail_view::{
+    Counts, Kind, MethodSum, Overview, PathSum, Rectangle, Slice, Sums, ThreadSum, Tile, Trace,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::time::Duration as Time;
+
+/// Times of the generated traces begin here, in ns since 1970.
+const START: i64 = 1_700_000_000_000_000_000;
+const THREADS: u64 = 3;
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Enter(u64),
+    Leave,
+    Throw,
+    Wait(u8),
+    /// The trace continues in another segment.
+    Flush,
+}
+
+fn actions() -> impl Strategy<Value = Vec<(u64, i64, Action)>> {
+    let action = prop_oneof![
+        6 => (1..6_u64).prop_map(Action::Enter),
+        5 => Just(Action::Leave),
+        1 => Just(Action::Throw),
+        2 => (0..3_u8).prop_map(Action::Wait),
+        1 => Just(Action::Flush),
+    ];
+    proptest::collection::vec((1..=THREADS, 0..40_i64, action), 1..200)
+}
+
+/// A slice, as the trace was made.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    thread: u64,
+    begin: i64,
+    end: Option<i64>,
+    method: Option<u64>,
+    level: u32,
+    kind: Kind,
+}
+
+/// A trace in the making: its events, and the slices that they mean.
+#[derive(Default)]
+struct Maker {
+    trail: Vec<u8>,
+    slices: Vec<Made>,
+    /// For each thread the numbers of its open slices, with the tickets of calls.
+    open: [Vec<(usize, u32)>; THREADS as usize + 1],
+    tickets: [u32; THREADS as usize + 1],
+    now: i64,
+}
+
+impl Maker {
+    fn run(mut self, actions: &[(u64, i64, Action)]) -> Self {
+        let mut encoder = Format::Trail.encoder();
+        let mut trail = Vec::new();
+        encoder.begin(&mut trail);
+        for thread in 1..=THREADS {
+            let start = Event::ThreadStart(ThreadStart {
+                thread: ThreadId(thread),
+                time: Timestamp(START),
+                name: format!("worker {thread}").into(),
+                ..ThreadStart::default()
+            });
+            encoder.event(&start, &mut trail);
+        }
+        for (thread, passed, action) in actions {
+            self.now += passed;
+            match action {
+                Action::Flush => encoder.flush(&mut trail),
+                _ => {
+                    for event in self.step(*thread, *action) {
+                        encoder.event(&event, &mut trail);
+                    }
+                }
+            }
+        }
+        encoder.end(&mut trail);
+        self.trail = trail;
+        self
+    }
+
+    fn step(&mut self, thread: u64, action: Action) -> Vec<Event<'static>> {
+        let (id, time) = (ThreadId(thread), Timestamp(START + self.now));
+        let waits = self.open[thread as usize]
+            .last()
+            .map(|(slice, _)| self.slices[*slice].kind)
+            .filter(|kind| !kind.is_call());
+        if let Some(kind) = waits {
+            self.end(thread, kind);
+            return vec![match kind {
+                Kind::Blocked => Event::MonitorContendedEntered(MonitorContendedEntered {
+                    thread: id,
+                    time,
+                    ..Default::default()
+                }),
+                Kind::Waiting => Event::MonitorWaited(MonitorWaited {
+                    thread: id,
+                    time,
+                    ..Default::default()
+                }),
+                _ => Event::ThreadUnpark(ThreadUnpark { thread: id, time }),
+            }];
+        }
+        match action {
+            Action::Enter(method) => {
+                self.tickets[thread as usize] += 1;
+                let ticket = self.tickets[thread as usize];
+                self.begin(thread, Some(method), Kind::Call, ticket);
+                vec![Event::MethodEnter(MethodEnter {
+                    thread: id,
+                    time,
+                    method: MethodId(method),
+                    class: ClassId(9),
+                    ticket,
+                    stack_depth: self.open[thread as usize].len() as i64,
+                    ..Default::default()
+                })]
+            }
+            Action::Leave | Action::Throw => {
+                let Some((slice, ticket)) = self.open[thread as usize].last().copied() else {
+                    return Vec::new();
+                };
+                let by_exception = matches!(action, Action::Throw);
+                let method = self.slices[slice].method.expect("a call");
+                self.end(
+                    thread,
+                    if by_exception {
+                        Kind::Thrown
+                    } else {
+                        Kind::Call
+                    },
+                );
+                vec![Event::MethodLeave(MethodLeave {
+                    thread: id,
+                    time,
+                    method: MethodId(method),
+                    class: ClassId(9),
+                    ticket,
+                    by_exception,
+                    ..Default::default()
+                })]
+            }
+            Action::Wait(0) => {
+                self.begin(thread, None, Kind::Blocked, 0);
+                vec![Event::MonitorContendedEnter(MonitorContendedEnter {
+                    thread: id,
+                    time,
+                    ..Default::default()
+                })]
+            }
+            Action::Wait(1) => {
+                self.begin(thread, None, Kind::Waiting, 0);
+                vec![Event::MonitorWait(MonitorWait {
+                    thread: id,
+                    time,
+                    ..Default::default()
+                })]
+            }
+            Action::Wait(_) => {
+                self.begin(thread, None, Kind::Parked, 0);
+                vec![Event::ThreadPark(ThreadPark {
+                    thread: id,
+                    time,
+                    ..Default::default()
+                })]
+            }
+            Action::Flush => Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, thread: u64, method: Option<u64>, kind: Kind, ticket: u32) {
+        let open = &mut self.open[thread as usize];
+        open.push((self.slices.len(), ticket));
+        self.slices.push(Made {
+            thread,
+            begin: self.now,
+            end: None,
+            method,
+            level: open.len() as u32 - 1,
+            kind,
+        });
+    }
+
+    fn end(&mut self, thread: u64, kind: Kind) {
+        if let Some((slice, _)) = self.open[thread as usize].pop() {
+            self.slices[slice].end = Some(self.now);
+            self.slices[slice].kind = kind;
+        }
+    }
+
+    fn open(&self) -> (tempfile::NamedTempFile, Trace) {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&self.trail).expect("written");
+        let trace = Trace::open(file.path()).expect("read").expect("a trail");
+        (file, trace)
+    }
+
+    /// Returns the last time of an event. What never ends has ended then.
+    fn last(&self) -> i64 {
+        let times = self.slices.iter().map(|s| s.end.unwrap_or(s.begin));
+        times.max().unwrap_or(0)
+    }
+
+    /// Returns the slices of a thread that overlap a span, cut to it.
+    fn expected(&self, thread: u64, [from, until]: [i64; 2]) -> Vec<Line> {
+        let overlaps = |s: &&Made| {
+            let is_later = s.end.is_none_or(|end| end > from);
+            s.thread == thread && s.begin < until && (s.begin >= from || is_later)
+        };
+        let cut = |s: &Made| Line {
+            level: s.level,
+            begin: s.begin.max(from),
+            end: s.end.unwrap_or(i64::MAX).min(until),
+            method: s.method,
+            // How a call ends after the span does not matter.
+            kind: kind(s.kind, s.end.is_some_and(|end| end <= until)),
+        };
+        sorted(self.slices.iter().filter(overlaps).map(cut))
+    }
+}
+
+/// What calls took in a span.
+#[derive(PartialEq, Debug, Default)]
+struct Expected {
+    paths: BTreeMap<Vec<u64>, PathSum>,
+    methods: BTreeMap<u64, MethodSum>,
+    threads: BTreeMap<u64, ThreadSum>,
+}
+
+impl Maker {
+    /// Returns what the calls of some threads took in a span, from the slices.
+    fn sums(&self, threads: &BTreeSet<ThreadId>, [from, until]: [i64; 2]) -> Expected {
+        let mut expected = Expected::default();
+        for thread in threads.iter().map(|id| id.0) {
+            let calls: Vec<&Made> = self
+                .slices
+                .iter()
+                .filter(|s| s.thread == thread && s.method.is_some())
+                .collect();
+            let last = self.last();
+            let ends = |s: &Made| s.end.unwrap_or(last);
+            let time = |s: &Made| (ends(s).min(until) - s.begin.max(from)).max(0);
+            for (place, call) in calls.iter().enumerate() {
+                // A call is within those before it that have not ended when it begins. Of calls
+                // that begin and end at one time, the level tells which is which.
+                let mut path: Vec<&Made> = Vec::new();
+                for level in 0..call.level {
+                    let above = calls[..place].iter().rev().find(|s| s.level == level);
+                    path.extend(above);
+                }
+                let method = call.method.expect("a call");
+                let key: Vec<u64> = path
+                    .iter()
+                    .filter_map(|s| s.method)
+                    .chain([method])
+                    .collect();
+                let callees: i64 = calls[place + 1..]
+                    .iter()
+                    .take_while(|s| s.level > call.level)
+                    .filter(|s| s.level == call.level + 1)
+                    .map(|s| time(s))
+                    .sum();
+                let began = u64::from((from..until).contains(&call.begin));
+                let sum = expected.paths.entry(key).or_default();
+                sum.calls += began;
+                sum.self_time += time(call) - callees;
+                let of_method = expected.methods.entry(method).or_default();
+                of_method.calls += began;
+                of_method.self_time += time(call) - callees;
+                if path.iter().all(|s| s.method != Some(method)) {
+                    of_method.total += time(call);
+                }
+                let of_thread = expected.threads.entry(thread).or_default();
+                of_thread.calls += began;
+                of_thread.busy += if call.level == 0 { time(call) } else { 0 };
+            }
+        }
+        expected.paths.retain(|_, sum| *sum != PathSum::default());
+        expected
+            .methods
+            .retain(|_, sum| *sum != MethodSum::default());
+        expected
+            .threads
+            .retain(|_, sum| *sum != ThreadSum::default());
+        expected
+    }
+}
+
+/// Returns what happens in equal intervals of a span, nanosecond by nanosecond.
+fn intervals(maker: &Maker, [from, until]: [i64; 2], count: usize) -> BTreeMap<u64, Vec<Counts>> {
+    let of = |time: i64| ((time - from) * count as i64 / (until - from)) as usize;
+    let mut all = BTreeMap::new();
+    for slice in &maker.slices {
+        let counts = all
+            .entry(slice.thread)
+            .or_insert_with(|| vec![Counts::default(); count]);
+        if slice.kind.is_call() {
+            if (from..until).contains(&slice.begin) {
+                counts[of(slice.begin)].calls += 1;
+            }
+            continue;
+        }
+        let end = slice.end.unwrap_or(maker.last()).min(until);
+        for time in slice.begin.max(from)..end {
+            match slice.kind {
+                Kind::Blocked => counts[of(time)].blocked += 1,
+                _ => counts[of(time)].waiting += 1,
+            }
+        }
+    }
+    all.retain(|_, counts| counts.iter().any(|c| *c != Counts::default()));
+    all
+}
+
+fn overview(trace: &Trace, span: [i64; 2], count: usize) -> BTreeMap<u64, Vec<Counts>> {
+    let span = span.map(|ns| Timestamp(START + ns));
+    let mut overview = Overview::new(trace, span, count);
+    overview.advance(trace, Time::MAX).expect("an overview");
+    assert_eq!(overview.share(), 1.0);
+    let threads = overview.threads().iter();
+    let mut all: BTreeMap<u64, Vec<Counts>> =
+        threads.map(|(id, counts)| (id.0, counts.clone())).collect();
+    all.retain(|_, counts| counts.iter().any(|c| *c != Counts::default()));
+    all
+}
+
+/// Returns what the trace says that calls took.
+fn sums(trace: &Trace, threads: &BTreeSet<ThreadId>, span: [i64; 2]) -> Expected {
+    let span = span.map(|ns| Timestamp(START + ns));
+    let mut sums = Sums::new(trace, span, threads.clone());
+    sums.advance(trace, Time::MAX).expect("sums");
+    assert_eq!(sums.share(), 1.0);
+    let id = |number: u32| trace.method(number).expect("a method").0;
+    let mut found = Expected::default();
+    let tree = sums.tree();
+    let mut paths = vec![Vec::new()];
+    for node in 1..tree.len() as u32 {
+        let mut path = paths[tree.parent(node) as usize].clone();
+        path.push(id(tree.frame(node)));
+        paths.push(path.clone());
+        found.paths.insert(path, sums.path(node));
+    }
+    let methods = sums.methods().into_iter();
+    found.methods = methods.map(|(method, sum)| (id(method), sum)).collect();
+    let of_threads = sums.threads().iter();
+    found.threads = of_threads
+        .map(|(id, sum)| (id.0, ThreadSum { levels: 0, ..*sum }))
+        .collect();
+    found.paths.retain(|_, sum| *sum != PathSum::default());
+    found.methods.retain(|_, sum| *sum != MethodSum::default());
+    found.threads.retain(|_, sum| *sum != ThreadSum::default());
+    found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Line {
+    level: u32,
+    begin: i64,
+    end: i64,
+    method: Option<u64>,
+    kind: u8,
+}
+
+fn kind(kind: Kind, has_ended: bool) -> u8 {
+    match kind {
+        Kind::Thrown if has_ended => 1,
+        Kind::Call | Kind::Thrown => 0,
+        Kind::Blocked => 2,
+        Kind::Waiting => 3,
+        Kind::Parked => 4,
+    }
+}
+
+fn sorted(lines: impl Iterator<Item = Line>) -> Vec<Line> {
+    let mut lines: Vec<Line> = lines.collect();
+    lines.sort();
+    lines
+}
+
+fn found(trace: &Trace, thread: u64, [from, until]: [i64; 2]) -> (Vec<Slice>, Vec<Line>) {
+    let span = [from, until].map(|ns| Timestamp(START + ns));
+    let mut slices = Vec::new();
+    trace
+        .slices(ThreadId(thread), span, |slice| slices.push(*slice))
+        .expect("slices");
+    let since = |time: Timestamp| time.0.saturating_sub(START);
+    let cut = |s: &Slice| Line {
+        level: s.level,
+        begin: since(s.begin).max(from),
+        end: since(s.end).min(until),
+        method: trace.method(s.method).map(|id| id.0),
+        kind: kind(s.kind, since(s.end) <= until),
+    };
+    let lines = sorted(slices.iter().map(cut));
+    (slices, lines)
+}
+
+/// Returns the rectangles of slices by the definition: each wide slice is one, and so are all
+/// narrow ones of a level that begin in the same pixel.
+fn picture(slices: &[Slice], [from, until]: [i64; 2], width: u32) -> Vec<Rectangle> {
+    let length = i128::from((until - from).max(1));
+    let size = |s: &Slice| i128::from(s.end.0) - i128::from(s.begin.0);
+    let pixel = |s: &Slice| {
+        let since = (i128::from(s.begin.0) - i128::from(START + from)).clamp(0, length);
+        (since * i128::from(width) / length).min(i128::from(width) - 1)
+    };
+    let mut all = Vec::new();
+    let mut rest: Vec<&Slice> = slices.iter().collect();
+    while let Some(first) = rest.first().copied() {
+        let is_narrow = |s: &Slice| size(s) * i128::from(width) < length;
+        let group: Vec<&Slice> = match is_narrow(first) {
+            false => vec![first],
+            true => {
+                let fits = |s: &&&Slice| {
+                    is_narrow(s) && s.level == first.level && pixel(s) == pixel(first)
+                };
+                rest.iter().filter(fits).copied().collect()
+            }
+        };
+        rest.retain(|s| !group.iter().any(|other| std::ptr::eq(*s, *other)));
+        let longest = group
+            .iter()
+            .max_by_key(|s| (size(s), std::cmp::Reverse(s.begin)))
+            .expect("a slice");
+        all.push(Rectangle {
+            begin: group.iter().map(|s| s.begin).min().expect("a slice"),
+            end: group.iter().map(|s| s.end).max().expect("a slice"),
+            level: first.level,
+            count: group.len() as u32,
+            method: longest.method,
+            kind: match group.iter().all(|s| s.kind == first.kind) {
+                true => first.kind,
+                false => Kind::Call,
+            },
+        });
+    }
+    all.sort_by_key(|r| (r.level, r.begin, r.end));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn each_span_has_its_slices(actions in actions(), spans in proptest::collection::vec((0.0..1.0_f64, 0.0..1.0_f64, 1..50_u32), 8)) {
+        let maker = Maker::default().run(&actions);
+        let (_file, trace) = maker.open();
+        for (begin, length, width) in spans {
+            let from = (begin * maker.now as f64) as i64;
+            let span = [from, from + 1 + (length * length * (maker.now - from) as f64) as i64];
+            let count = width as usize;
+            prop_assert_eq!(overview(&trace, span, count), intervals(&maker, span, count), "{:?} {}", span, count);
+            for threads in [1..=THREADS, 2..=2] {
+                let threads: BTreeSet<ThreadId> = threads.map(ThreadId).collect();
+                prop_assert_eq!(sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
+            }
+            for thread in 1..=THREADS {
+                let (slices, lines) = found(&trace, thread, span);
+                prop_assert_eq!(&lines, &maker.expected(thread, span), "thread {} {:?}", thread, span);
+                let times = span.map(|ns| Timestamp(START + ns));
+                let mut tile = Tile::new(times, width);
+                slices.iter().for_each(|slice| tile.add(slice));
+                let of = |all: Vec<Rectangle>| {
+                    let mut keys: Vec<_> = all.iter().map(|r| (r.level, r.begin, r.end, r.count, kind(r.kind, true))).collect();
+                    keys.sort();
+                    keys
+                };
+                prop_assert_eq!(of(tile.rectangles()), of(picture(&slices, span, width)));
+                let counted: u32 = tile.rectangles().iter().map(|r| r.count).sum();
+                prop_assert_eq!(counted as usize, slices.len());
+            }
+        }
+    }
+}
