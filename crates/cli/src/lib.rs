@@ -7,6 +7,7 @@
 //! | `process`, `parcel` | JVMs with a file system of their own: translation of paths, and transfer of files |
 //! | `cmd` | subcommands: arguments and implementation |
 //! | `agent` | the agent's library and options, for subcommands that start the agent |
+//! | `http` | requests and responses of the servers on the loopback interface |
 //! | `input` | opens a trace, drives the decoder, shows progress |
 //! | `otlp` | sends OpenTelemetry traces to a collector |
 //! | `outcome` | output streams and exit codes of subcommands |
@@ -32,6 +33,7 @@ mod agent;
 mod analyse;
 mod attach;
 mod cmd;
+mod http;
 mod input;
 // No subcommand sends traces yet.
 mod otlp;
@@ -72,6 +74,7 @@ enum Subcommand {
     Convert(cmd::convert::Args),
     Export(cmd::export::Args),
     Open(cmd::open::Args),
+    View(cmd::view::Args),
     Verify(cmd::verify::Args),
     Recover(cmd::recover::Args),
     Compare(cmd::compare::Args),
@@ -126,6 +129,7 @@ pub fn main_with(
         Subcommand::Convert(args) => cmd::convert::run(&args, &mut streams),
         Subcommand::Export(args) => cmd::export::run(&args, &mut streams),
         Subcommand::Open(args) => cmd::open::run(&args, &mut streams),
+        Subcommand::View(args) => cmd::view::run(&args, &mut streams),
         Subcommand::Verify(args) => cmd::verify::run(&args, &mut streams),
         Subcommand::Recover(args) => cmd::recover::run(&args, &mut streams),
         Subcommand::Compare(args) => cmd::compare::run(&args, &mut streams),

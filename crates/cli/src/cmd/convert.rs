@@ -39,6 +39,20 @@ pub(crate) struct Args {
     mlpd_version: Option<String>,
 }
 
+impl Args {
+    /// Returns arguments that write a trail of a whole trace.
+    pub(crate) fn to_trail(input: PathBuf, output: PathBuf) -> Self {
+        Self {
+            input,
+            output,
+            to: Some(Format::Trail.name().to_owned()),
+            span: Span::default(),
+            thread: Vec::new(),
+            mlpd_version: None,
+        }
+    }
+}
+
 fn format_names() -> clap::builder::PossibleValuesParser {
     let formats = Format::ALL.into_iter().map(Format::name);
     clap::builder::PossibleValuesParser::new(formats.chain(Target::ALL.map(Target::name)))

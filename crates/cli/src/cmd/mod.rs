@@ -20,3 +20,4 @@ pub(crate) mod stream;
 #[cfg(unix)]
 pub(crate) mod top;
 pub(crate) mod verify;
+pub(crate) mod view;

@@ -4,10 +4,8 @@
 //! |---|---|
 //! | `viewer` | the tools and their addresses |
 //! | `serve` | the server on the loopback interface |
-//! | `http` | one request and its response |
 
-mod http;
-mod serve;
+pub(crate) mod serve;
 mod viewer;
 
 use super::export;
@@ -114,7 +112,7 @@ fn file_name(input: &Path, viewer: Viewer) -> String {
 
 /// Opens the address in the user's browser, if there is a desktop. The address has been printed, so
 /// failures need no message.
-fn open_browser(address: &str) {
+pub(crate) fn open_browser(address: &str) {
     let has = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let opener = match () {
         () if cfg!(target_os = "macos") => "open",

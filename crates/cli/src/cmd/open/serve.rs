@@ -8,7 +8,7 @@
 //! A connection has one request and a thread of its own. So a client that sends or reads nothing
 //! delays neither other clients nor the end of the program. Bodies of requests are not read.
 
-use super::http::{Connection, Request};
+use crate::http::{Connection, Request};
 use crate::output::ending_signals;
 use anyhow::{Context, anyhow};
 use std::fs::File;
@@ -139,7 +139,7 @@ impl Offer {
 
 /// Returns true if there may be connections to accept later: none waits now, a client has closed
 /// its connection before it was accepted, or too many files are open.
-fn is_temporary(error: &io::Error) -> bool {
+pub(crate) fn is_temporary(error: &io::Error) -> bool {
     const TOO_MANY_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
     let kinds = [
         ErrorKind::WouldBlock,
@@ -209,7 +209,7 @@ impl Page {
 }
 
 /// Returns a flag that signals set.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in ending_signals() {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("signals")?;

@@ -23,9 +23,9 @@ const RESET_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A request without its body.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Request {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// Names in lower case, and values.
     headers: Vec<(String, String)>,
 }
@@ -52,8 +52,19 @@ impl Request {
         })
     }
 
+    /// Returns the value of a header; a word that no header has if it occurs several times. `name`
+    /// is in lower case.
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|header| header.0 == name);
+        let value = found.next().map(|header| &*header.1);
+        match found.next() {
+            None => value,
+            Some(_) => Some("several"),
+        }
+    }
+
     /// Returns the value of a header that occurs exactly once. `name` is in lower case.
-    pub(super) fn only(&self, name: &str) -> Option<&str> {
+    pub(crate) fn only(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|header| header.0 == name);
         let value = found.next().map(|header| &*header.1);
         value.filter(|_| found.next().is_none())
@@ -61,10 +72,10 @@ impl Request {
 }
 
 /// A connection of a client.
-pub(super) struct Connection(TcpStream);
+pub(crate) struct Connection(TcpStream);
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
         // Some systems pass the mode of the listener on.
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
@@ -73,7 +84,7 @@ impl Connection {
 
     /// Reads up to the end of the request's headers. Returns `None` if that is no request, is too
     /// long, or does not arrive in time.
-    pub(super) fn request(&mut self) -> Option<Request> {
+    pub(crate) fn request(&mut self) -> Option<Request> {
         let deadline = Instant::now() + HEAD_TIMEOUT;
         let (mut head, mut piece) = (Vec::new(), [0; 4096]);
         while head.len() <= MAX_HEAD {
@@ -107,7 +118,7 @@ impl Connection {
     }
 
     /// Sends a response up to its body of `size` bytes.
-    pub(super) fn respond(
+    pub(crate) fn respond(
         &mut self,
         status: &str,
         headers: &[(&str, &str)],
@@ -128,18 +139,34 @@ impl Connection {
     ///
     /// # Errors
     /// If the client does not take all bytes, or if the file has fewer.
-    pub(super) fn send(&mut self, file: File, size: u64) -> io::Result<()> {
+    pub(crate) fn send(&mut self, file: File, size: u64) -> io::Result<()> {
         match io::copy(&mut file.take(size), &mut self.0)? == size {
             true => Ok(()),
             false => Err(ErrorKind::UnexpectedEof.into()),
         }
     }
 
+    /// Sends a body.
+    ///
+    /// # Errors
+    /// If the client does not take all bytes.
+    pub(crate) fn send_bytes(&mut self, body: &[u8]) -> io::Result<()> {
+        self.0.write_all(body)
+    }
+
+    /// Ends a connection on which everything was sent, without a wait for the client.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub(crate) fn end(self) -> io::Result<()> {
+        self.0.shutdown(Shutdown::Write)
+    }
+
     /// Ends a connection on which everything was sent.
     ///
     /// # Errors
     /// If the client has closed the connection before it had received everything.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Write)?;
         // What was sent may still be in buffers of the system. A client that closes its connection
         // now, and has not read all, causes an error here.
@@ -155,7 +182,7 @@ impl Connection {
 
     /// Ends a connection whose client may still be sending. If it were closed at once, the system
     /// would discard the response.
-    pub(super) fn refuse(mut self) {
+    pub(crate) fn refuse(mut self) {
         if self.0.shutdown(Shutdown::Write).is_ok() {
             // The client has its response. What else it sends does not matter.
             let _ = self.skip(REFUSE_TIMEOUT, MAX_REFUSED);

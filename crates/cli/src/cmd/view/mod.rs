@@ -1,0 +1,73 @@
+//! `jtrail view`: shows traces in the browser.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `source` | opens traces, whatever their format |
+//! | `server` | the server on the loopback interface |
+
+mod server;
+mod source;
+
+use super::open::open_browser;
+use crate::outcome::{SOUND, Streams};
+use crate::output::{Temporary, leave_signals};
+use anyhow::{Context, bail};
+use jtrail_view::api::Session;
+use server::Server;
+use std::path::{Path, PathBuf};
+
+/// Show traces in the browser, from the whole run down to one call
+///
+/// Starts a server on the loopback interface of this machine, and opens or prints the address of
+/// its page. The page needs no network, and nothing leaves this machine. A trail is read in parts;
+/// a trace of another format becomes a temporary trail first. Ends on Ctrl-C.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The trace, in any format; a second one is shown beside it
+    #[arg(required = true, num_args = 1..=2)]
+    traces: Vec<PathBuf>,
+    /// Print the address and open no browser
+    #[arg(long)]
+    no_browser: bool,
+    /// Port on the loopback interface [default: any free one]
+    #[arg(long)]
+    port: Option<u16>,
+}
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    if args.traces.iter().any(|path| path == Path::new("-")) {
+        bail!("a trace is read in parts, so it must be a file");
+    }
+    // A port that is in use is an error before traces are read.
+    let server = Server::new(args.port)?;
+    let folder = Temporary::folder().context("can't make a folder for temporary trails")?;
+    let mut opened = Vec::new();
+    for (number, path) in args.traces.iter().enumerate() {
+        let trail = folder.path().join(format!("{number}.trail"));
+        opened.push(source::open(path, &trail, streams)?);
+    }
+    leave_signals(); // from now on, they end the server
+    let address = server.address();
+    writeln!(
+        streams.err,
+        "jtrail: the page is at this address; Ctrl-C ends"
+    )?;
+    if let Some(hint) = remote_hint(server.port()) {
+        writeln!(streams.err, "jtrail: {hint}")?;
+    }
+    writeln!(streams.out, "{address}")?;
+    streams.out.flush()?;
+    if !args.no_browser {
+        open_browser(&address);
+    }
+    server.serve(Session::new(opened))?;
+    Ok(SOUND)
+}
+
+/// Returns how a browser on another machine reaches the server, if this is a session of ssh.
+fn remote_hint(port: u16) -> Option<String> {
+    let connection = std::env::var("SSH_CONNECTION").ok()?;
+    let host = connection.split(' ').nth(2).unwrap_or("this-host");
+    let forward = format!("ssh -L {port}:127.0.0.1:{port} {host}");
+    Some(format!("from another machine, first run there: {forward}"))
+}
