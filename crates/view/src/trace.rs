@@ -34,7 +34,7 @@ pub struct Trace {
 
 impl Trace {
     /// Opens a complete trail. Returns `None` if it must be read from its start: it is truncated,
-    /// or its index is not sound.
+    /// its index is not sound, or it is of a version before 3, which lists no open calls.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -42,6 +42,9 @@ impl Trace {
         let Some(segments) = Segments::open(File::open(path)?)? else {
             return Ok(None);
         };
+        if !lists_open_calls(path, &segments)? {
+            return Ok(None);
+        }
         let Some(names) = names(path)? else {
             return Ok(None);
         };
@@ -256,6 +259,16 @@ impl Trace {
 /// Returns the span that has the first and the last time.
 fn after_last([first, last]: [Timestamp; 2]) -> [Timestamp; 2] {
     [first, Timestamp(last.0.saturating_add(1))]
+}
+
+/// Returns true if the segments of a trail list the calls that are open at their begins.
+fn lists_open_calls(path: &Path, segments: &Segments) -> io::Result<bool> {
+    let mut reader = SegmentReader::new(File::open(path)?)?;
+    let Some(number) = (0..segments.count()).find(|number| segments.events_of(*number) > 0) else {
+        return Ok(true);
+    };
+    // What is damaged is reported when it is shown.
+    Ok(!reader.begin(segments, number)? || reader.open_calls(segments)?.is_some())
 }
 
 /// Returns the smallest and the largest time in a segment. A time of 0 is unknown: definitions may

@@ -358,3 +358,15 @@ fn wrong_requests_are_errors() {
         }
     }
 }
+
+#[test]
+fn earlier_versions_are_not_read_in_parts() {
+    let file = |version: u32| {
+        let name = format!("../formats/tests/trail/version-{version}.trail");
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+    };
+    for (version, is_read) in [(1, false), (2, false), (3, true)] {
+        let trace = Trace::open(&file(version)).expect("read");
+        assert_eq!(trace.is_some(), is_read, "version {version}");
+    }
+}
