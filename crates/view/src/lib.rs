@@ -9,6 +9,7 @@
 //! | `methods` | numbers of methods, which are shorter than their ids |
 //! | `walk` | pairs begins and ends in a segment |
 //! | `segment` | the slices of a segment |
+//! | `remaining` | the segments that an answer still needs |
 //! | `cache` | segments that were decoded lately |
 //! | `trace` | an open trail: its threads, names, and the slices of a span |
 //! | `tile` | a picture of a thread's slices in a span |
@@ -26,6 +27,7 @@ mod cache;
 mod methods;
 mod overview;
 pub mod page;
+mod remaining;
 mod search;
 mod segment;
 mod slice;

@@ -1,5 +1,6 @@
 //! What happens in a span, by equal intervals of time.
 
+use crate::remaining::Remaining;
 use crate::slice::{EARLIER, Kind};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
@@ -9,8 +10,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::AddAssign;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Maximum number of collections that are listed.
 const MAX_COLLECTIONS: usize = 1000;
@@ -19,10 +19,8 @@ const MAX_COLLECTIONS: usize = 1000;
 #[derive(Debug)]
 pub struct Overview {
     intervals: Intervals,
-    /// The segments that remain, the next one last. Of one outside of the span, only the waits of
-    /// some threads are needed.
-    remaining: Vec<(usize, Option<BTreeSet<ThreadId>>)>,
-    all: usize,
+    /// Of a segment outside of the span, only the waits of some threads are needed.
+    remaining: Remaining<(usize, Option<BTreeSet<ThreadId>>)>,
     /// By thread and interval.
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
@@ -142,14 +140,12 @@ impl Overview {
         for number in trace.segments_in(span) {
             needs.insert(number, None);
         }
-        let remaining: Vec<_> = needs.into_iter().rev().collect();
         let intervals = Intervals {
             span,
             count: intervals.max(1),
         };
         Self {
-            all: remaining.len(),
-            remaining,
+            remaining: Remaining::new(needs.into_iter()),
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
             heap: vec![None; intervals.count],
@@ -162,10 +158,7 @@ impl Overview {
 
     /// Returns which share of the span has been counted: 1 if all has.
     pub fn share(&self) -> f64 {
-        match self.all {
-            0 => 1.0,
-            all => 1.0 - self.remaining.len() as f64 / all as f64,
-        }
+        self.remaining.share()
     }
 
     /// Counts in more segments on all processors, until everything is counted or the time is over.
@@ -173,31 +166,16 @@ impl Overview {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
-        let begun = Instant::now();
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        while !self.remaining.is_empty() && begun.elapsed() < time {
-            let rest = self.remaining.len().saturating_sub(workers);
-            let mut numbers = self.remaining.split_off(rest);
-            numbers.reverse();
-            let intervals = self.intervals;
-            let done: Vec<io::Result<Part>> = thread::scope(|scope| {
-                let start = |(number, _): &(usize, _)| {
-                    let number = *number;
-                    scope.spawn(move || Part::of(trace, number, intervals))
-                };
-                let started: Vec<_> = numbers.iter().map(start).collect();
-                let join = |handle: thread::ScopedJoinHandle<'_, _>| {
-                    let done = handle.join();
-                    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                started.into_iter().map(join).collect()
-            });
-            for ((_, threads), part) in numbers.iter().zip(done) {
-                self.add(part?, threads.as_ref());
-            }
-            if self.remaining.is_empty() {
-                self.end(trace);
-            }
+        let intervals = self.intervals;
+        let read = |(number, _): &(usize, _)| Part::of(trace, *number, intervals);
+        let mut remaining = std::mem::take(&mut self.remaining);
+        let done = remaining.advance(time, read, |(_, threads), part| {
+            self.add(part, threads.as_ref());
+        });
+        self.remaining = remaining;
+        done?;
+        if self.share() >= 1.0 {
+            self.end(trace);
         }
         Ok(())
     }

@@ -63,10 +63,12 @@ impl Occurrences {
         let begun = Instant::now();
         let mut reader = trace.reader()?;
         while begun.elapsed() < time {
-            let Some(number) = self.remaining.pop() else {
+            let Some(number) = self.remaining.last().copied() else {
                 break;
             };
             trace.walk(&mut reader, number, self)?;
+            // A segment that can't be read remains, so that the next attempt fails too.
+            self.remaining.pop();
         }
         Ok(())
     }

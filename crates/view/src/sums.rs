@@ -8,6 +8,7 @@
 //! first one in the next belongs to the innermost call that is open there.
 
 use crate::methods::NO_METHOD;
+use crate::remaining::Remaining;
 use crate::slice::Kind;
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
@@ -17,8 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The sums of a span, as far as they have been made.
 #[derive(Debug)]
@@ -28,10 +28,7 @@ pub struct Sums {
     times: [Timestamp; 2],
     /// The threads whose calls are summed up.
     threads: Arc<BTreeSet<ThreadId>>,
-    /// The segments that remain, the next one last.
-    remaining: Vec<u32>,
-    /// Number of all segments.
-    all: usize,
+    remaining: Remaining<u32>,
     paths: Paths,
     of_threads: BTreeMap<ThreadId, ThreadSum>,
     /// For each thread its parts, by segment. There are none at the end.
@@ -99,8 +96,7 @@ impl Sums {
             span,
             times: trace.ended(span),
             threads: threads.into(),
-            all: numbers.len(),
-            remaining: numbers.into_iter().rev().collect(),
+            remaining: Remaining::new(numbers.into_iter()),
             paths: Paths::default(),
             of_threads: BTreeMap::new(),
             parts: BTreeMap::new(),
@@ -109,10 +105,7 @@ impl Sums {
 
     /// Returns which share of the span has been summed up: 1 if all is.
     pub fn share(&self) -> f64 {
-        match self.all {
-            0 => 1.0,
-            all => 1.0 - self.remaining.len() as f64 / all as f64,
-        }
+        self.remaining.share()
     }
 
     /// Sums up more segments on all processors, until everything is summed up or the time is over.
@@ -120,28 +113,13 @@ impl Sums {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
-        let begun = Instant::now();
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        while !self.remaining.is_empty() && begun.elapsed() < time {
-            let rest = self.remaining.len().saturating_sub(workers);
-            let numbers = self.remaining.split_off(rest);
-            let done: Vec<io::Result<Worker>> = thread::scope(|scope| {
-                let start = |number: u32| {
-                    let worker = Worker::new([self.span, self.times], Arc::clone(&self.threads));
-                    scope.spawn(move || worker.run(trace, number))
-                };
-                let started: Vec<_> = numbers.iter().map(|number| start(*number)).collect();
-                let join = |handle: thread::ScopedJoinHandle<'_, _>| {
-                    let done = handle.join();
-                    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                started.into_iter().map(join).collect()
-            });
-            for (number, worker) in numbers.iter().zip(done) {
-                self.add(*number, worker?);
-            }
-        }
-        if self.remaining.is_empty() {
+        let (spans, threads) = ([self.span, self.times], Arc::clone(&self.threads));
+        let read = |number: &u32| Worker::new(spans, Arc::clone(&threads)).run(trace, *number);
+        let mut remaining = std::mem::take(&mut self.remaining);
+        let done = remaining.advance(time, read, |number, worker| self.add(number, worker));
+        self.remaining = remaining;
+        done?;
+        if self.share() >= 1.0 {
             self.add_gaps();
         }
         Ok(())
