@@ -1,51 +1,67 @@
-//! Segments that were decoded lately.
+//! What was read lately.
 
-use crate::segment::Segment;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Segments by their numbers, up to some bytes of memory. The one that was used longest ago leaves
-/// first.
+/// Values by key, up to some bytes of memory. The one that was used longest ago leaves first.
 #[derive(Debug)]
-pub(crate) struct Cache {
-    segments: BTreeMap<usize, (u64, Arc<Segment>)>,
+pub(crate) struct Cache<K, V> {
+    entries: BTreeMap<K, Entry<V>>,
+    /// Keys by their latest uses.
+    uses: BTreeMap<u64, K>,
     bytes: usize,
     max_bytes: usize,
     /// Number of uses so far.
-    uses: u64,
+    used: u64,
 }
 
-impl Cache {
+#[derive(Debug)]
+struct Entry<V> {
+    value: Arc<V>,
+    bytes: usize,
+    used: u64,
+}
+
+impl<K: Ord + Copy, V> Cache<K, V> {
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
-            segments: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            uses: BTreeMap::new(),
             bytes: 0,
             max_bytes,
-            uses: 0,
+            used: 0,
         }
     }
 
-    pub(crate) fn get(&mut self, number: usize) -> Option<Arc<Segment>> {
-        let (used, segment) = self.segments.get_mut(&number)?;
-        self.uses += 1;
-        *used = self.uses;
-        Some(Arc::clone(segment))
+    pub(crate) fn get(&mut self, key: K) -> Option<Arc<V>> {
+        let entry = self.entries.get_mut(&key)?;
+        self.uses.remove(&entry.used);
+        self.used += 1;
+        entry.used = self.used;
+        self.uses.insert(self.used, key);
+        Some(Arc::clone(&entry.value))
     }
 
-    pub(crate) fn put(&mut self, number: usize, segment: Arc<Segment>) {
-        self.bytes += segment.bytes();
-        self.uses += 1;
-        if let Some((_, old)) = self.segments.insert(number, (self.uses, segment)) {
-            self.bytes -= old.bytes();
-        }
-        while self.bytes > self.max_bytes && self.segments.len() > 1 {
-            let oldest = self.segments.iter().min_by_key(|(_, (used, _))| *used);
-            let Some(oldest) = oldest.map(|(number, _)| *number) else {
+    /// Adds a value that takes so many bytes.
+    pub(crate) fn put(&mut self, key: K, value: Arc<V>, bytes: usize) {
+        self.remove(key);
+        self.bytes += bytes;
+        self.used += 1;
+        let used = self.used;
+        self.entries.insert(key, Entry { value, bytes, used });
+        self.uses.insert(used, key);
+        while self.bytes > self.max_bytes && self.entries.len() > 1 {
+            let Some((_, oldest)) = self.uses.first_key_value() else {
                 return;
             };
-            if let Some((_, old)) = self.segments.remove(&oldest) {
-                self.bytes -= old.bytes();
-            }
+            self.remove(*oldest);
+        }
+    }
+
+    fn remove(&mut self, key: K) {
+        if let Some(entry) = self.entries.remove(&key) {
+            self.uses.remove(&entry.used);
+            self.bytes -= entry.bytes;
         }
     }
 }
@@ -56,16 +72,17 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_leaves_first() {
-        let segment = || Arc::new(Segment::default());
-        let size = segment().bytes();
-        let mut cache = Cache::new(3 * size);
+        let mut cache = Cache::new(30);
         for number in 0..3 {
-            cache.put(number, segment());
+            cache.put(number, Arc::new(number), 10);
         }
         assert!(cache.get(0).is_some());
-        cache.put(3, segment());
+        cache.put(3, Arc::new(3), 10);
         let kept = [0, 1, 2, 3].map(|number| cache.get(number).is_some());
         assert_eq!(kept, [true, false, true, true]);
-        assert_eq!(cache.bytes, 3 * size);
+        assert_eq!(cache.bytes, 30);
+        cache.put(3, Arc::new(4), 20);
+        assert_eq!(cache.bytes, 30);
+        assert_eq!(cache.get(3).as_deref(), Some(&4));
     }
 }

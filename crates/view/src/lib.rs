@@ -12,6 +12,9 @@
 //! | `remaining` | the segments that an answer still needs |
 //! | `cache` | segments that were decoded lately |
 //! | `trace` | an open trail: its threads, names, and the slices of a span |
+//! | `index` | what pictures and sums of long spans need, beside the trail |
+//! | `finer` | blocks at a higher resolution than the index has |
+//! | `picture` | pictures of long spans |
 //! | `tile` | a picture of a thread's slices in a span |
 //! | `overview` | numbers of what happens, by interval of time and thread |
 //! | [`api`] | what the page asks, and the answers |
@@ -24,9 +27,12 @@
 
 pub mod api;
 mod cache;
+mod finer;
+mod index;
 mod methods;
 mod overview;
 pub mod page;
+mod picture;
 mod remaining;
 mod search;
 mod segment;
@@ -37,6 +43,7 @@ mod trace;
 mod waits;
 mod walk;
 
+pub use index::IndexSizes;
 pub use methods::NO_METHOD;
 pub use overview::{Collection, Counts, Overview};
 pub use search::{Found, Occurrences};

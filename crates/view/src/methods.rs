@@ -31,6 +31,27 @@ impl Methods {
         })
     }
 
+    /// Assigns the numbers 0, 1, 2 … to these methods. Returns false if other methods have numbers
+    /// already, or one occurs twice.
+    pub(crate) fn assign(&self, ids: impl Iterator<Item = MethodId>) -> bool {
+        let table = &mut *self.0.write();
+        let ids: Vec<MethodId> = ids.collect();
+        if table.ids == ids {
+            return true;
+        }
+        if !table.ids.is_empty() {
+            return false;
+        }
+        table.numbers = ids.iter().copied().zip(0..).collect();
+        table.ids = ids;
+        table.numbers.len() == table.ids.len()
+    }
+
+    /// Returns the ids of methods by their numbers.
+    pub(crate) fn ids(&self) -> Vec<MethodId> {
+        self.0.read().ids.clone()
+    }
+
     /// Returns the method with a number.
     pub(crate) fn id(&self, number: u32) -> Option<MethodId> {
         self.0.read().ids.get(number as usize).copied()

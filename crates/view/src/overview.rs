@@ -1,5 +1,6 @@
 //! What happens in a span, by equal intervals of time.
 
+use crate::index::{Bins, Facts, Lanes, Place};
 use crate::remaining::Remaining;
 use crate::slice::{EARLIER, Kind};
 use crate::trace::Trace;
@@ -49,6 +50,23 @@ pub struct Counts {
     pub waiting: u64,
 }
 
+impl Counts {
+    /// Returns the counts of a wait of so many ns.
+    pub(crate) fn of_wait(time: u64, kind: Kind) -> Self {
+        let counts = Self::default();
+        match kind {
+            Kind::Blocked => Self {
+                blocked: time,
+                ..counts
+            },
+            _ => Self {
+                waiting: time,
+                ..counts
+            },
+        }
+    }
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.calls += other.calls;
@@ -83,6 +101,18 @@ struct Intervals {
 }
 
 impl Intervals {
+    /// Returns the power of the intervals: they are 2^power ns long, and begin at multiples of it
+    /// after `origin`. `None` if they do not.
+    fn power(&self, origin: Timestamp) -> Option<u8> {
+        let [from, until] = self.span.map(|time| time.0.checked_sub(origin.0));
+        let (from, until) = (u64::try_from(from?).ok()?, u64::try_from(until?).ok()?);
+        let length = until.checked_sub(from)? / self.count as u64;
+        let fits = length.is_power_of_two()
+            && length * self.count as u64 == until - from
+            && from % length == 0;
+        fits.then(|| length.ilog2() as u8)
+    }
+
     fn has(&self, time: Timestamp) -> bool {
         (self.span[0]..self.span[1]).contains(&time)
     }
@@ -114,10 +144,7 @@ impl Intervals {
             let interval = self.of(begin);
             let next = self.end(interval).min(end);
             let time = next.since(begin).0.max(0).unsigned_abs();
-            match kind {
-                Kind::Blocked => counts[interval].blocked += time,
-                _ => counts[interval].waiting += time,
-            }
+            counts[interval] += Counts::of_wait(time, kind);
             if next <= begin {
                 return;
             }
@@ -144,8 +171,98 @@ impl Overview {
             span,
             count: intervals.max(1),
         };
+        Self::empty(intervals, Remaining::new(needs.into_iter()))
+    }
+
+    /// Returns what happens by interval as the index has it, without allocations by class and the
+    /// like. `None` if there is no index, or the intervals do not consist of its bins.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn of_index(
+        trace: &Trace,
+        span: [Timestamp; 2],
+        intervals: usize,
+    ) -> io::Result<Option<Self>> {
+        let Some(index) = trace.index() else {
+            return Ok(None);
+        };
+        let intervals = Intervals {
+            span,
+            count: intervals.max(1),
+        };
+        let Some(power) = intervals.power(trace.span()[0]) else {
+            return Ok(None);
+        };
+        let mut overview = Self::empty(intervals, Remaining::default());
+        let mut nodes: Vec<Place> = index.top().collect();
+        while let Some(place) = nodes.pop() {
+            let is_in = |[first, last]: [Timestamp; 2]| first < span[1] && last >= span[0];
+            if !index.times(place).is_some_and(is_in) {
+                continue;
+            }
+            let bins = index.lane_bins(place);
+            if bins.power <= power {
+                let Some(lanes) = index.lanes(place)? else {
+                    return Ok(None);
+                };
+                for (thread, lanes) in lanes {
+                    overview.add_lanes(thread, &lanes, bins);
+                }
+            } else if place.0 == 0 {
+                return Ok(None);
+            } else {
+                nodes.extend(index.below(place));
+            }
+        }
+        let end = trace.ended(span)[1];
+        for (thread, slices) in index.all_across() {
+            for wait in slices.iter().filter(|slice| !slice.kind.is_call()) {
+                let counts = overview.counts(thread);
+                let times = [wait.begin.max(span[0]), wait.end.min(end)];
+                intervals.add_wait(counts, times, wait.kind);
+            }
+        }
+        overview.add_facts(index.facts());
+        Ok(Some(overview))
+    }
+
+    fn add_lanes(&mut self, thread: ThreadId, lanes: &Lanes, bins: Bins) {
+        let intervals = self.intervals;
+        let counts = self.counts(thread);
+        for (bin, more) in lanes.bins() {
+            let begin = bins.begin(*bin);
+            if intervals.has(begin) {
+                counts[intervals.of(begin)] += *more;
+            }
+        }
+    }
+
+    fn add_facts(&mut self, facts: &Facts) {
+        let span = self.intervals.span;
+        for collection in facts.collections(span) {
+            if collection.used > 0 && self.intervals.has(collection.end) {
+                self.heap[self.intervals.of(collection.end)] = Some(collection.used);
+            }
+            if self.collections.len() < MAX_COLLECTIONS {
+                self.collections.push(collection);
+            }
+        }
+        self.analysis = facts.analysis();
+    }
+
+    fn counts(&mut self, thread: ThreadId) -> &mut Vec<Counts> {
+        let count = self.intervals.count;
+        let none = || vec![Counts::default(); count];
+        self.threads.entry(thread).or_insert_with(none)
+    }
+
+    fn empty(
+        intervals: Intervals,
+        remaining: Remaining<(usize, Option<BTreeSet<ThreadId>>)>,
+    ) -> Self {
         Self {
-            remaining: Remaining::new(needs.into_iter()),
+            remaining,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
             heap: vec![None; intervals.count],
@@ -188,19 +305,16 @@ impl Overview {
         }
         let is_needed = |id: &ThreadId| threads.is_none_or(|threads| threads.contains(id));
         for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
-            let count = self.intervals.count;
-            let counts = self
-                .threads
-                .entry(id)
-                .or_insert_with(|| vec![Counts::default(); count]);
+            let intervals = self.intervals;
+            let before = self.waits.remove(&id);
+            let counts = self.counts(id);
             for (all, more) in counts.iter_mut().zip(thread.counts) {
                 *all += more;
             }
-            let before = self.waits.remove(&id);
             if let Some((end, kind)) = thread.ended {
                 let begin = before.filter(|(_, of)| *of == kind).map(|(begin, _)| begin);
-                let begin = begin.unwrap_or(self.intervals.span[0]);
-                self.intervals.add_wait(counts, [begin, end], kind);
+                let begin = begin.unwrap_or(intervals.span[0]);
+                intervals.add_wait(counts, [begin, end], kind);
             }
             if let Some(wait) = thread.waits {
                 self.waits.insert(id, wait);

@@ -55,6 +55,14 @@ impl Segment {
     }
 }
 
+impl ThreadSlices {
+    /// Returns the begin of the wait that is open at the end.
+    pub(crate) fn open_wait(&self) -> Option<Timestamp> {
+        let last = self.open.last().filter(|slice| !slice.kind.is_call());
+        last.map(|slice| slice.begin)
+    }
+}
+
 /// Makes slices of begins and ends.
 struct Slices;
 

@@ -7,6 +7,7 @@
 //! Each segment is summed up by itself. The time between a thread's last event in a segment and its
 //! first one in the next belongs to the innermost call that is open there.
 
+use crate::index::{Place, ThreadPaths};
 use crate::methods::NO_METHOD;
 use crate::remaining::Remaining;
 use crate::slice::Kind;
@@ -28,18 +29,26 @@ pub struct Sums {
     times: [Timestamp; 2],
     /// The threads whose calls are summed up.
     threads: Arc<BTreeSet<ThreadId>>,
-    remaining: Remaining<u32>,
+    remaining: Remaining<Item>,
     paths: Paths,
     of_threads: BTreeMap<ThreadId, ThreadSum>,
     /// For each thread its parts, by segment. There are none at the end.
     parts: BTreeMap<(ThreadId, u32), Part>,
 }
 
+/// Segments that are summed up together.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Segment(u32),
+    /// A node of the index, whose sums are there.
+    Node(Place),
+}
+
 /// The sums by call path.
 #[derive(Debug, Default)]
-struct Paths {
+pub(crate) struct Paths {
     /// The frames are numbers of methods.
-    tree: CallTree,
+    pub(crate) tree: CallTree,
     /// By node of the tree; nodes beyond the end have nothing.
     sums: Vec<PathSum>,
 }
@@ -75,13 +84,14 @@ pub struct ThreadSum {
     pub levels: u32,
 }
 
-/// A thread in a segment.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    /// The times of the first and the last event, cut to the span.
-    times: [i64; 2],
-    /// The innermost calls that are open before the first and after the last event; 0 if none is.
-    innermost: [u32; 2],
+/// A thread in some segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    /// The times of the first and the last event in ns, cut to the span.
+    pub(crate) times: [i64; 2],
+    /// The innermost calls that are open before the first and after the last event; the root if
+    /// none is.
+    pub(crate) innermost: [u32; 2],
 }
 
 impl Sums {
@@ -96,7 +106,7 @@ impl Sums {
             span,
             times: trace.ended(span),
             threads: threads.into(),
-            remaining: Remaining::new(numbers.into_iter()),
+            remaining: Remaining::new(items(trace, numbers, span).into_iter()),
             paths: Paths::default(),
             of_threads: BTreeMap::new(),
             parts: BTreeMap::new(),
@@ -114,9 +124,32 @@ impl Sums {
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
         let (spans, threads) = ([self.span, self.times], Arc::clone(&self.threads));
-        let read = |number: &u32| Worker::new(spans, Arc::clone(&threads)).run(trace, *number);
+        let index = trace.index();
+        let segment = |number: u32| -> io::Result<(u32, Worker)> {
+            let worker = Worker::new(spans, Arc::clone(&threads)).run(trace, number)?;
+            Ok((number, worker))
+        };
+        let read = |item: &Item| match (item, &index) {
+            (Item::Segment(number), _) => Ok(vec![segment(*number)?]),
+            (Item::Node(place), Some(index)) => match index.paths(*place)? {
+                Some(paths) => {
+                    let worker = Worker::new(spans, Arc::clone(&threads)).take(&paths);
+                    Ok(vec![(index.segments(*place)[0], worker)])
+                }
+                // What is damaged in the index is still in the trail.
+                None => {
+                    let [first, end] = index.segments(*place);
+                    (first..end).map(segment).collect()
+                }
+            },
+            (Item::Node(_), None) => Ok(Vec::new()),
+        };
         let mut remaining = std::mem::take(&mut self.remaining);
-        let done = remaining.advance(time, read, |number, worker| self.add(number, worker));
+        let done = remaining.advance(time, read, |_, workers| {
+            for (number, worker) in workers {
+                self.add(number, worker);
+            }
+        });
         self.remaining = remaining;
         done?;
         if self.share() >= 1.0 {
@@ -131,10 +164,7 @@ impl Sums {
             let innermost = part.innermost.map(|node| nodes[node as usize]);
             let part = Part { innermost, ..part };
             self.parts.insert((thread, number), part);
-            let all = self.of_threads.entry(thread).or_default();
-            all.calls += sum.calls;
-            all.busy += sum.busy;
-            all.levels = all.levels.max(sum.levels);
+            self.of_threads.entry(thread).or_default().add(&sum);
         }
     }
 
@@ -162,7 +192,7 @@ impl Sums {
 
     fn add_gap(&mut self, thread: ThreadId, node: u32, time: i64) {
         if node != 0 {
-            self.paths.sum(node).self_time += time;
+            self.paths.get(node).self_time += time;
             self.of_threads.entry(thread).or_default().busy += time;
         }
     }
@@ -179,11 +209,7 @@ impl Sums {
 
     /// Returns what the calls of a path took.
     pub fn path(&self, node: u32) -> PathSum {
-        self.paths
-            .sums
-            .get(node as usize)
-            .copied()
-            .unwrap_or_default()
+        self.paths.path(node)
     }
 
     /// Returns for each path the time of its calls with their callees, in ns.
@@ -234,8 +260,57 @@ impl Sums {
     }
 }
 
+/// Returns what is to be summed up so that all these segments are. Nodes have no segment with a
+/// part outside of the span.
+fn items(trace: &Trace, numbers: BTreeSet<u32>, [from, until]: [Timestamp; 2]) -> Vec<Item> {
+    let Some(index) = trace.index() else {
+        return numbers.into_iter().map(Item::Segment).collect();
+    };
+    let mut items = Vec::new();
+    let mut rest = 0;
+    let mut nodes: Vec<Place> = index.top().collect();
+    nodes.reverse();
+    while let Some(place) = nodes.pop() {
+        let is_inside = |[first, last]: [Timestamp; 2]| first >= from && last < until;
+        if !index.times(place).is_some_and(is_inside) || !index.has_paths(place) {
+            nodes.extend(index.below(place).rev());
+            continue;
+        }
+        let [first, end] = index.segments(place);
+        items.extend(numbers.range(rest..first).copied().map(Item::Segment));
+        items.push(Item::Node(place));
+        rest = end;
+    }
+    items.extend(numbers.range(rest..).copied().map(Item::Segment));
+    items
+}
+
+impl ThreadSum {
+    /// Adds what the thread did in another span.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.busy += other.busy;
+        self.levels = self.levels.max(other.levels);
+    }
+}
+
 impl Paths {
-    fn sum(&mut self, node: u32) -> &mut PathSum {
+    /// Returns what the calls of a path took.
+    pub(crate) fn path(&self, node: u32) -> PathSum {
+        self.sums.get(node as usize).copied().unwrap_or_default()
+    }
+
+    /// Adds calls of a path.
+    pub(crate) fn add_path(&mut self, node: u32, sum: PathSum) {
+        if sum != PathSum::default() {
+            let all = self.get(node);
+            all.calls += sum.calls;
+            all.self_time += sum.self_time;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, node: u32) -> &mut PathSum {
         let count = self.tree.len().max(node as usize + 1);
         if self.sums.len() < count {
             self.sums.resize(count, PathSum::default());
@@ -249,11 +324,7 @@ impl Paths {
         for node in 1..other.tree.len() as u32 {
             let parent = nodes[other.tree.parent(node) as usize];
             let own = self.tree.callee(parent, other.tree.frame(node));
-            if let Some(sum) = other.sums.get(node as usize) {
-                let all = self.sum(own);
-                all.calls += sum.calls;
-                all.self_time += sum.self_time;
-            }
+            self.add_path(own, other.path(node));
             nodes.push(own);
         }
         nodes
@@ -290,6 +361,36 @@ impl Worker {
         }
     }
 
+    /// Takes the sums of a node, which lies in the span.
+    fn take(mut self, all: &ThreadPaths) -> Self {
+        let tree = &all.sums.tree;
+        // The own node of each node; none if its thread is not selected.
+        let mut nodes: Vec<Option<u32>> = vec![None; tree.len()];
+        for node in 1..tree.len() as u32 {
+            let (parent, frame) = (tree.parent(node), tree.frame(node));
+            let own = match parent {
+                0 => {
+                    let thread = all.threads[frame as usize];
+                    self.threads.contains(&thread).then_some(0)
+                }
+                _ => nodes[parent as usize].map(|parent| self.paths.tree.callee(parent, frame)),
+            };
+            if let Some(own) = own {
+                self.paths.add_path(own, all.sums.path(node));
+            }
+            nodes[node as usize] = own;
+        }
+        for (thread, part) in &all.parts {
+            let [before, after] = part.innermost.map(|node| nodes[node as usize]);
+            if let Some((before, after)) = before.zip(after) {
+                let innermost = [before, after];
+                let sum = all.of_threads.get(thread).copied().unwrap_or_default();
+                self.parts.push((*thread, Part { innermost, ..*part }, sum));
+            }
+        }
+        self
+    }
+
     fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
         let threads: Threads<Self> =
             trace.walk(&mut trace.reader()?, number as usize, &mut self)?;
@@ -313,7 +414,7 @@ impl Worker {
         if passed > 0 {
             times[1] = time;
             if innermost != 0 {
-                self.paths.sum(innermost).self_time += passed;
+                self.paths.get(innermost).self_time += passed;
                 state.sum.busy += passed;
             }
         }
@@ -351,7 +452,7 @@ impl Walk for Worker {
         if begin.is_earlier {
             state.innermost = node;
         } else if (self.span[0]..self.span[1]).contains(&begin.time) {
-            self.paths.sum(node).calls += 1;
+            self.paths.get(node).calls += 1;
             state.sum.calls += 1;
         }
         node

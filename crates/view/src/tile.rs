@@ -1,19 +1,18 @@
 //! A picture of a thread's slices in a span.
 
+use crate::index::{Bins, Cell, Detail, MAX_LEVELS};
 use crate::slice::{Kind, Slice};
 use jtrail_model::Timestamp;
 
-/// Maximum number of levels of a picture.
-const MAX_LEVELS: usize = 512;
-
 /// A picture of a thread's slices in a span, of so many pixels. A slice that is at least as wide as
 /// a pixel is a rectangle. Narrower ones that begin in the same pixel and have the same level are
-/// one rectangle.
+/// one rectangle, which is as wide as the pixel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tile {
     span: [Timestamp; 2],
     width: u32,
     levels: u32,
+    is_coarse: bool,
     wide: Vec<Rectangle>,
     /// For each level the narrow slices by pixel.
     cells: Vec<Vec<Cell>>,
@@ -22,28 +21,19 @@ pub struct Tile {
 /// A part of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rectangle {
-    /// The begin of the first slice.
+    /// The begin of the slice, or of the pixel.
     pub begin: Timestamp,
-    /// The end of the last slice.
+    /// The end of the slice, or of the pixel.
     pub end: Timestamp,
     /// The level of the slices.
     pub level: u32,
     /// Number of slices.
     pub count: u32,
-    /// The method of the longest slice; of several, of the one that begins first.
+    /// The method of a longest slice. Slices that differ by less than an eighth are as long as each
+    /// other.
     pub method: u32,
     /// What the thread does in all slices; a call if that differs.
     pub kind: Kind,
-}
-
-/// The narrow slices of a pixel and a level.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Cell {
-    count: u32,
-    begin: Timestamp,
-    end: Timestamp,
-    kind: Kind,
-    longest: Slice,
 }
 
 impl Tile {
@@ -53,6 +43,7 @@ impl Tile {
             span,
             width: width.max(1),
             levels: 0,
+            is_coarse: false,
             wide: Vec::new(),
             cells: Vec::new(),
         }
@@ -63,30 +54,71 @@ impl Tile {
         self.levels
     }
 
-    /// Returns the pixel of a time.
+    /// Returns true if some rectangles have slices of several pixels.
+    pub fn is_coarse(&self) -> bool {
+        self.is_coarse
+    }
+
+    fn length(&self) -> i128 {
+        let [from, until] = self.span.map(|time| i128::from(time.0));
+        (until - from).max(1)
+    }
+
+    /// Returns the pixel of a time in the span.
     fn pixel(&self, time: Timestamp) -> usize {
-        let [from, until] = self.span.map(|time| i128::from(time.0));
-        let length = (until - from).max(1);
-        let since = (i128::from(time.0) - from).clamp(0, length);
-        let pixel = since * i128::from(self.width) / length;
-        (pixel as usize).min(self.width as usize - 1)
+        let since = i128::from(time.0) - i128::from(self.span[0].0);
+        let pixel = since * i128::from(self.width) / self.length();
+        pixel.clamp(0, i128::from(self.width) - 1) as usize
     }
 
-    /// Returns true if a slice is narrower than a pixel.
+    /// Returns the first time in a pixel or after it.
+    fn begin_of(&self, pixel: usize) -> Timestamp {
+        let (width, length) = (i128::from(self.width), self.length());
+        let since = (pixel as i128 * length + width - 1) / width;
+        Timestamp(self.span[0].0.saturating_add(since as i64))
+    }
+
+    /// Returns true if a slice is narrower than a pixel. What comes after the span does not matter.
     fn is_narrow(&self, slice: &Slice) -> bool {
-        let [from, until] = self.span.map(|time| i128::from(time.0));
-        let length = i128::from(slice.end.0) - i128::from(slice.begin.0);
-        length * i128::from(self.width) < (until - from).max(1)
+        let end = slice.end.min(self.span[1]);
+        let length = i128::from(end.0) - i128::from(slice.begin.0);
+        length * i128::from(self.width) < self.length()
     }
 
-    /// Adds a slice that overlaps the span.
+    /// Returns the power of the pixels: they are 2^power ns wide, and begin at multiples of it
+    /// after `origin`. `None` if they do not.
+    pub(crate) fn power(&self, origin: Timestamp) -> Option<u8> {
+        let length = u64::try_from(self.length()).ok()?;
+        let pixel = length / u64::from(self.width);
+        let since = u64::try_from(self.span[0].0.checked_sub(origin.0)?).ok()?;
+        let fits = pixel.is_power_of_two()
+            && pixel * u64::from(self.width) == length
+            && since % pixel == 0;
+        fits.then(|| pixel.ilog2() as u8)
+    }
+
+    /// Adds a slice. It has no effect if it does not overlap the span, or is narrow and begins
+    /// outside of it.
     pub fn add(&mut self, slice: &Slice) {
-        self.levels = self.levels.max(slice.level.saturating_add(1));
-        let level = slice.level as usize;
-        if level >= MAX_LEVELS {
+        if !slice.overlaps(self.span) {
             return;
         }
-        if !self.is_narrow(slice) {
+        if self.is_narrow(slice) {
+            if slice.begin >= self.span[0] {
+                let pixel = self.pixel(slice.begin);
+                // The resolution of the picture does not matter: the cell goes to this pixel.
+                let bins = Bins {
+                    origin: self.span[0],
+                    power: 0,
+                };
+                let end = slice.end.min(self.span[1]);
+                let cell = Cell::of(&Slice { end, ..*slice }, bins);
+                self.add_to_pixel(slice.level, pixel, &cell);
+            }
+            return;
+        }
+        self.levels = self.levels.max(slice.level.saturating_add(1));
+        if (slice.level as usize) < MAX_LEVELS {
             self.wide.push(Rectangle {
                 begin: slice.begin,
                 end: slice.end,
@@ -95,62 +127,84 @@ impl Tile {
                 method: slice.method,
                 kind: slice.kind,
             });
+        }
+    }
+
+    /// Adds slices of a thread at a resolution. If bins are wider than pixels, the picture is
+    /// coarse.
+    pub(crate) fn add_detail(&mut self, detail: &Detail, bins: Bins) {
+        let [from, until] = self.span;
+        for (number, level) in detail.levels.iter().enumerate() {
+            level.long.iter().for_each(|slice| self.add(slice));
+            let first = level
+                .cells
+                .partition_point(|cell| bins.begin(cell.bin + 1) <= from);
+            for cell in &level.cells[first..] {
+                let begin = bins.begin(cell.bin);
+                if begin >= until {
+                    break;
+                }
+                self.add_cell(number as u32, [begin, bins.begin(cell.bin + 1)], cell);
+            }
+        }
+    }
+
+    fn add_cell(&mut self, level: u32, [begin, end]: [Timestamp; 2], cell: &Cell) {
+        let length = i128::from(end.0) - i128::from(begin.0);
+        if length * i128::from(self.width) <= self.length() {
+            let pixel = self.pixel(begin);
+            return self.add_to_pixel(level, pixel, cell);
+        }
+        self.is_coarse = true;
+        self.levels = self.levels.max(level + 1);
+        self.wide.push(Rectangle {
+            begin,
+            end,
+            level,
+            count: cell.count,
+            method: cell.method,
+            kind: cell.kind,
+        });
+    }
+
+    fn add_to_pixel(&mut self, level: u32, pixel: usize, cell: &Cell) {
+        self.levels = self.levels.max(level.saturating_add(1));
+        let level = level as usize;
+        if level >= MAX_LEVELS {
             return;
         }
-        let pixel = self.pixel(slice.begin);
         if level >= self.cells.len() {
             self.cells.resize(level + 1, Vec::new());
         }
         let cells = &mut self.cells[level];
-        if pixel >= cells.len() {
-            let empty = Cell {
-                count: 0,
-                begin: slice.begin,
-                end: slice.end,
-                kind: slice.kind,
-                longest: *slice,
-            };
+        if cells.is_empty() {
+            let empty = Cell { count: 0, ..*cell };
             cells.resize(self.width as usize, empty);
         }
-        cells[pixel].add(slice);
+        match &mut cells[pixel] {
+            empty if empty.count == 0 => *empty = *cell,
+            own => own.add(cell),
+        }
     }
 
     /// Returns the rectangles, level by level and in the order of their begins.
     pub fn rectangles(&self) -> Vec<Rectangle> {
-        let cells = self.cells.iter().flatten().filter(|cell| cell.count > 0);
-        let narrow = cells.map(|cell| Rectangle {
-            begin: cell.begin,
-            end: cell.end,
-            level: cell.longest.level,
-            count: cell.count,
-            method: cell.longest.method,
-            kind: cell.kind,
-        });
-        let mut all: Vec<Rectangle> = self.wide.iter().copied().chain(narrow).collect();
+        let mut all = self.wide.clone();
+        for (level, cells) in self.cells.iter().enumerate() {
+            let narrow = cells.iter().enumerate().filter(|(_, cell)| cell.count > 0);
+            all.extend(narrow.map(|(pixel, cell)| {
+                let begin = self.begin_of(pixel);
+                Rectangle {
+                    begin,
+                    end: self.begin_of(pixel + 1).max(Timestamp(begin.0 + 1)),
+                    level: level as u32,
+                    count: cell.count,
+                    method: cell.method,
+                    kind: cell.kind,
+                }
+            }));
+        }
         all.sort_unstable_by_key(|r| (r.level, r.begin, r.end));
         all
-    }
-}
-
-impl Cell {
-    fn add(&mut self, slice: &Slice) {
-        let rank = |slice: &Slice| {
-            let length = i128::from(slice.end.0) - i128::from(slice.begin.0);
-            (-length, slice.begin)
-        };
-        if self.count == 0 {
-            (self.begin, self.end, self.longest) = (slice.begin, slice.end, *slice);
-            self.kind = slice.kind;
-        } else {
-            if slice.kind != self.kind {
-                self.kind = Kind::Call;
-            }
-            self.begin = self.begin.min(slice.begin);
-            self.end = self.end.max(slice.end);
-            if rank(slice) < rank(&self.longest) {
-                self.longest = *slice;
-            }
-        }
-        self.count = self.count.saturating_add(1);
     }
 }

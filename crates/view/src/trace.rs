@@ -1,22 +1,31 @@
 //! An open trail.
 
 use crate::cache::Cache;
+use crate::finer::Finer;
+use crate::index::{self, Bins, Index, IndexSizes, Place};
 use crate::methods::Methods;
-use crate::segment::Segment;
-use crate::slice::{EARLIER, LATER, Slice};
+use crate::segment::{Segment, ThreadSlices};
+use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::walk::{Threads, Walk, walk};
 use jtrail_formats::trail::{Parts, SegmentItem, SegmentReader, Segments};
 use jtrail_model::names::Names;
 use jtrail_model::{MethodId, ThreadId, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Maximum memory of decoded segments, in bytes.
-const MAX_CACHE: usize = 128 << 20;
+const MAX_SEGMENTS: usize = 64 << 20;
+/// Maximum memory of blocks at a higher resolution than the index has, in bytes.
+const MAX_FINER: usize = 64 << 20;
+/// How many times the pixels of a picture are as long as the bins of what is kept for it, as a
+/// power of two: what is shown next is often a bit closer.
+const FINER: u8 = 2;
+/// Number of locks, so that two do not read the same block at a time.
+const LOCKS: usize = 64;
 
 /// An open trail, of which parts are read when they are asked for. Threads may ask at the same
 /// time.
@@ -29,7 +38,10 @@ pub struct Trace {
     names: Names,
     methods: Methods,
     span: [Timestamp; 2],
-    cache: Mutex<Cache>,
+    cache: Mutex<Cache<usize, Segment>>,
+    index: RwLock<Option<Arc<Index>>>,
+    finer: Mutex<Cache<Place, Finer>>,
+    locks: Vec<Mutex<()>>,
 }
 
 impl Trace {
@@ -66,7 +78,10 @@ impl Trace {
             names,
             methods: Methods::default(),
             span: span.map_or_else(Default::default, after_last),
-            cache: Mutex::new(Cache::new(MAX_CACHE)),
+            cache: Mutex::new(Cache::new(MAX_SEGMENTS)),
+            index: RwLock::default(),
+            finer: Mutex::new(Cache::new(MAX_FINER)),
+            locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         }))
     }
 
@@ -126,6 +141,10 @@ impl Trace {
             let Some(slices) = segment.thread(thread) else {
                 continue;
             };
+            let begins_earlier = |slice: &Slice| slice.begin == EARLIER;
+            if place == 0 && slices.ended.first().is_some_and(begins_earlier) {
+                wait = self.open_wait(thread, *number)?;
+            }
             for slice in &slices.ended {
                 match wait.take() {
                     Some(begin) if slice.begin == EARLIER => visit(&Slice { begin, ..*slice }),
@@ -136,10 +155,20 @@ impl Trace {
             if is_last {
                 slices.open.iter().for_each(&mut visit);
             }
-            let last = slices.open.last().filter(|slice| !slice.kind.is_call());
-            wait = last.map(|slice| slice.begin);
+            wait = slices.open_wait();
         }
         Ok(())
+    }
+
+    /// Returns the begin of the wait that is open before a segment of a thread.
+    fn open_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Timestamp>> {
+        let all = self.of_threads.get(&thread).map_or(&[][..], Vec::as_slice);
+        let place = all.partition_point(|other| (*other as usize) < number);
+        let Some(before) = place.checked_sub(1) else {
+            return Ok(None);
+        };
+        let segment = self.segment(all[before] as usize)?;
+        Ok(segment.thread(thread).and_then(ThreadSlices::open_wait))
     }
 
     /// Returns the segments that have events in a span, or events without a time.
@@ -170,6 +199,35 @@ impl Trace {
         numbers
             .filter(|number| self.first_time(*number) <= until)
             .collect()
+    }
+
+    /// Returns the first and the last time of a segment; `None` if it has no times.
+    pub(crate) fn times_of(&self, number: usize) -> Option<[Timestamp; 2]> {
+        self.segments.times(number)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the ids of methods by their numbers.
+    pub(crate) fn method_ids(&self) -> Vec<u64> {
+        self.methods.ids().into_iter().map(|id| id.0).collect()
+    }
+
+    /// Gives methods numbers, as an index has them. Returns false if they have others already.
+    pub(crate) fn set_methods(&self, ids: impl Iterator<Item = MethodId>) -> bool {
+        self.methods.assign(ids)
+    }
+
+    /// Returns the number of segments.
+    pub(crate) fn segment_count(&self) -> usize {
+        self.segments.count()
+    }
+
+    /// Returns the position of the end of a segment, in bytes from the start of the trace.
+    pub(crate) fn end_of(&self, number: usize) -> u64 {
+        self.segments.end(number)
     }
 
     /// Returns the first time of a segment; the smallest one if it has no times.
@@ -250,9 +308,140 @@ impl Trace {
             return Ok(segment);
         }
         let segment = Segment::decode(self, number)?;
+        let bytes = segment.bytes();
         let segment = Arc::new(segment);
-        self.cache.lock().put(number, Arc::clone(&segment));
+        self.cache.lock().put(number, Arc::clone(&segment), bytes);
         Ok(segment)
+    }
+
+    /// Returns the index, if there is one.
+    pub(crate) fn index(&self) -> Option<Arc<Index>> {
+        self.index.read().clone()
+    }
+
+    /// Uses the index in a file from now on. Returns false if the file is missing, damaged, or the
+    /// index of another trail.
+    ///
+    /// # Errors
+    /// If a file can't be read.
+    pub fn use_index(&self, path: &Path) -> io::Result<bool> {
+        let index = Index::open(path, self)?;
+        let is_there = index.is_some();
+        if let Some(index) = index {
+            *self.index.write() = Some(Arc::new(index));
+        }
+        Ok(is_there)
+    }
+
+    /// Returns the size of the trail up to the end of its last segment, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let count = self.segments.count();
+        count
+            .checked_sub(1)
+            .map_or(0, |last| self.segments.end(last))
+    }
+
+    /// Makes the index in a file, which is there when it is complete. See [`Self::write_index`].
+    ///
+    /// # Errors
+    /// If the trail can't be read, `InvalidData` if a segment is damaged, `AlreadyExists` if the
+    /// file is no index, or if it can't be written.
+    pub fn build_index(&self, path: &Path, progress: impl FnMut(u64) -> bool) -> io::Result<bool> {
+        index::write_to(path, |out| {
+            self.write_index(IndexSizes::default(), None, out, progress)
+        })
+    }
+
+    /// Makes the index and writes it to `out`. `analysis` are the bytes of what a report shows.
+    /// `progress` is called now and then with the number of bytes of the trail that were read; if
+    /// it returns false, the index stays incomplete. Returns true if it is complete.
+    ///
+    /// # Errors
+    /// If the trail can't be read, the output fails, or `InvalidData` if a segment is damaged.
+    pub fn write_index(
+        &self,
+        sizes: IndexSizes,
+        analysis: Option<&[u8]>,
+        out: impl Write,
+        progress: impl FnMut(u64) -> bool,
+    ) -> io::Result<bool> {
+        Index::build(self, sizes, analysis, out, progress)
+    }
+
+    /// Returns the slices of a block at a resolution of at least 2^`power` ns. If `is_late`, only
+    /// what is there already.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn finer(
+        &self,
+        block: Place,
+        index: &Index,
+        power: u8,
+        is_late: bool,
+    ) -> io::Result<Option<Arc<Finer>>> {
+        let cached = || {
+            let finer = self.finer.lock().get(block);
+            finer.filter(|finer| finer.bins.power <= power)
+        };
+        if let Some(finer) = cached() {
+            return Ok(Some(finer));
+        }
+        if is_late {
+            return Ok(None);
+        }
+        let _lock = self.locks[block.1 % LOCKS].lock();
+        if let Some(finer) = cached() {
+            return Ok(Some(finer));
+        }
+        let bins = Bins {
+            origin: self.span[0],
+            power: power.saturating_sub(FINER),
+        };
+        let finer = Finer::read(self, index.segments(block), bins)?;
+        let bytes = finer.bytes();
+        let finer = Arc::new(finer);
+        self.finer.lock().put(block, Arc::clone(&finer), bytes);
+        Ok(Some(finer))
+    }
+
+    /// Returns the first segment with events of a thread, from a segment on.
+    pub(crate) fn next_segment(&self, thread: ThreadId, from: usize) -> Option<usize> {
+        let all = self.of_threads.get(&thread)?;
+        let place = all.partition_point(|number| (*number as usize) < from);
+        all.get(place).map(|number| *number as usize)
+    }
+
+    /// Returns the first segment with events of a thread that begins at a time or later.
+    pub(crate) fn segment_after(&self, thread: ThreadId, time: Timestamp) -> Option<usize> {
+        let mut all = self.of_threads.get(&thread)?.iter();
+        let begins = |number: &&u32| self.first_time(**number as usize) >= time;
+        all.find(begins).map(|number| *number as usize)
+    }
+
+    /// Returns the calls of a thread that are open at the begin of a segment, outermost first.
+    /// Their ends are not known.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if the segment is damaged.
+    pub(crate) fn open_at(&self, number: usize, thread: ThreadId) -> io::Result<Vec<Slice>> {
+        let mut reader = self.reader()?;
+        if !reader.begin(&self.segments, number)? {
+            return Err(self.damaged(number));
+        }
+        let Some(all) = reader.open_calls(&self.segments)? else {
+            return Err(self.damaged(number));
+        };
+        let calls = all.into_iter().find(|(id, _)| *id == thread);
+        let calls = calls.map_or(Vec::new(), |(_, calls)| calls);
+        let slice = |(level, call): (usize, &jtrail_formats::trail::OpenCall)| Slice {
+            begin: call.start,
+            end: LATER,
+            method: self.methods.number(call.method),
+            level: level as u32,
+            kind: Kind::Call,
+        };
+        Ok(calls.iter().enumerate().map(slice).collect())
     }
 }
 

@@ -3,7 +3,8 @@
 use jtrail_formats::Format;
 use jtrail_model::*;
 use jtrail_view::{
-    Counts, Kind, MethodSum, Overview, PathSum, Rectangle, Slice, Sums, ThreadSum, Tile, Trace,
+    Counts, IndexSizes, Kind, MethodSum, NO_METHOD, Overview, PathSum, Rectangle, Slice, Sums,
+    ThreadSum, Tile, Trace,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,6 +205,27 @@ impl Maker {
         (file, trace)
     }
 
+    /// Returns the slices of a thread, with the trace's numbers of methods.
+    fn slices(&self, trace: &Trace, thread: u64) -> Vec<Slice> {
+        let number = |id: u64| {
+            let mut numbers = (0..).take_while(|number| trace.method(*number).is_some());
+            numbers.find(|number| trace.method(*number) == Some(MethodId(id)))
+        };
+        let of_thread = self.slices.iter().filter(|s| s.thread == thread);
+        let slice = |s: &Made| Slice {
+            begin: Timestamp(START + s.begin),
+            end: s
+                .end
+                .map_or(Timestamp(i64::MAX), |end| Timestamp(START + end)),
+            method: s
+                .method
+                .map_or(NO_METHOD, |id| number(id).unwrap_or(NO_METHOD - 1)),
+            level: s.level,
+            kind: s.kind,
+        };
+        of_thread.map(slice).collect()
+    }
+
     /// Returns the last time of an event. What never ends has ended then.
     fn last(&self) -> i64 {
         let times = self.slices.iter().map(|s| s.end.unwrap_or(s.begin));
@@ -326,6 +348,11 @@ fn overview(trace: &Trace, span: [i64; 2], count: usize) -> BTreeMap<u64, Vec<Co
     let mut overview = Overview::new(trace, span, count);
     overview.advance(trace, Time::MAX).expect("an overview");
     assert_eq!(overview.share(), 1.0);
+    counts(&overview)
+}
+
+/// Returns what threads do, without those that do nothing.
+fn counts(overview: &Overview) -> BTreeMap<u64, Vec<Counts>> {
     let threads = overview.threads().iter();
     let mut all: BTreeMap<u64, Vec<Counts>> =
         threads.map(|(id, counts)| (id.0, counts.clone())).collect();
@@ -405,18 +432,25 @@ fn found(trace: &Trace, thread: u64, [from, until]: [i64; 2]) -> (Vec<Slice>, Ve
 }
 
 /// Returns the rectangles of slices by the definition: each wide slice is one, and so are all
-/// narrow ones of a level that begin in the same pixel.
+/// narrow ones of a level that begin in the same pixel of the span. What comes after the span does
+/// not matter.
 fn picture(slices: &[Slice], [from, until]: [i64; 2], width: u32) -> Vec<Rectangle> {
     let length = i128::from((until - from).max(1));
-    let size = |s: &Slice| i128::from(s.end.0) - i128::from(s.begin.0);
-    let pixel = |s: &Slice| {
-        let since = (i128::from(s.begin.0) - i128::from(START + from)).clamp(0, length);
-        (since * i128::from(width) / length).min(i128::from(width) - 1)
+    let width = i128::from(width);
+    let size = |s: &Slice| i128::from(s.end.0.min(START + until)) - i128::from(s.begin.0);
+    let pixel =
+        |s: &Slice| ((i128::from(s.begin.0) - i128::from(START + from)) * width).div_euclid(length);
+    // The first time that is in a pixel or a later one.
+    let begin_of = |pixel: i128| {
+        let in_or_after = |ns: &i128| ns * width / length >= pixel;
+        let since = (0..).find(in_or_after).expect("a time");
+        Timestamp(START + from + since as i64)
     };
     let mut all = Vec::new();
-    let mut rest: Vec<&Slice> = slices.iter().collect();
+    let overlaps = |s: &&Slice| s.overlaps([from, until].map(|ns| Timestamp(START + ns)));
+    let mut rest: Vec<&Slice> = slices.iter().filter(overlaps).collect();
     while let Some(first) = rest.first().copied() {
-        let is_narrow = |s: &Slice| size(s) * i128::from(width) < length;
+        let is_narrow = |s: &Slice| size(s) * width < length;
         let group: Vec<&Slice> = match is_narrow(first) {
             false => vec![first],
             true => {
@@ -427,16 +461,20 @@ fn picture(slices: &[Slice], [from, until]: [i64; 2], width: u32) -> Vec<Rectang
             }
         };
         rest.retain(|s| !group.iter().any(|other| std::ptr::eq(*s, *other)));
-        let longest = group
-            .iter()
-            .max_by_key(|s| (size(s), std::cmp::Reverse(s.begin)))
-            .expect("a slice");
+        let (mut begin, mut end) = (first.begin, first.end);
+        if is_narrow(first) {
+            if first.begin.0 < START + from {
+                continue;
+            }
+            begin = begin_of(pixel(first));
+            end = begin_of(pixel(first) + 1).max(Timestamp(begin.0 + 1));
+        }
         all.push(Rectangle {
-            begin: group.iter().map(|s| s.begin).min().expect("a slice"),
-            end: group.iter().map(|s| s.end).max().expect("a slice"),
+            begin,
+            end,
             level: first.level,
             count: group.len() as u32,
-            method: longest.method,
+            method: longest(&group, START + until),
             kind: match group.iter().all(|s| s.kind == first.kind) {
                 true => first.kind,
                 false => Kind::Call,
@@ -445,6 +483,45 @@ fn picture(slices: &[Slice], [from, until]: [i64; 2], width: u32) -> Vec<Rectang
     }
     all.sort_by_key(|r| (r.level, r.begin, r.end));
     all
+}
+
+/// Returns the method of the longest slice, if none of another method is nearly as long.
+fn longest(slices: &[&Slice], until: i64) -> u32 {
+    let size = |s: &&Slice| s.end.0.min(until) - s.begin.0;
+    let longest = slices.iter().copied().max_by_key(size).expect("a slice");
+    // What comes after the span is not known.
+    if slices.iter().any(|s| s.end.0 > until) {
+        return UNCLEAR;
+    }
+    let is_near = |s: &&Slice| i128::from(size(s)) * 5 / 4 >= i128::from(size(&longest));
+    let is_clear = slices
+        .iter()
+        .filter(|s| is_near(s))
+        .all(|s| s.method == longest.method);
+    if is_clear { longest.method } else { UNCLEAR }
+}
+
+/// The method of rectangles in which several methods are about the longest.
+const UNCLEAR: u32 = u32::MAX - 7;
+
+/// Compares the parts of rectangles that are in a span.
+fn assert_same(found: &[Rectangle], expected: &[Rectangle], span: [i64; 2], what: &str) {
+    let [from, until] = span.map(|ns| Timestamp(START + ns));
+    let key = |r: &Rectangle| {
+        let kind = kind(r.kind, r.end < until);
+        (r.level, r.begin.max(from), r.end.min(until), r.count, kind)
+    };
+    let mut found: Vec<_> = found.iter().map(|r| (key(r), r.method)).collect();
+    let mut expected: Vec<_> = expected.iter().map(|r| (key(r), r.method)).collect();
+    found.sort();
+    expected.sort();
+    let keys = |all: &[((u32, Timestamp, Timestamp, u32, u8), u32)]| -> Vec<_> {
+        all.iter().map(|(key, _)| *key).collect()
+    };
+    assert_eq!(keys(&found), keys(&expected), "{what}");
+    for ((_, found), (_, expected)) in found.iter().zip(&expected) {
+        assert!(found == expected || *expected == UNCLEAR, "{what}");
+    }
 }
 
 proptest! {
@@ -466,17 +543,49 @@ proptest! {
             for thread in 1..=THREADS {
                 let (slices, lines) = found(&trace, thread, span);
                 prop_assert_eq!(&lines, &maker.expected(thread, span), "thread {} {:?}", thread, span);
+                let all = maker.slices(&trace, thread);
                 let times = span.map(|ns| Timestamp(START + ns));
                 let mut tile = Tile::new(times, width);
                 slices.iter().for_each(|slice| tile.add(slice));
-                let of = |all: Vec<Rectangle>| {
-                    let mut keys: Vec<_> = all.iter().map(|r| (r.level, r.begin, r.end, r.count, kind(r.kind, true))).collect();
-                    keys.sort();
-                    keys
-                };
-                prop_assert_eq!(of(tile.rectangles()), of(picture(&slices, span, width)));
-                let counted: u32 = tile.rectangles().iter().map(|r| r.count).sum();
-                prop_assert_eq!(counted as usize, slices.len());
+                assert_same(&tile.rectangles(), &picture(&all, span, width), span, &format!("{span:?} {width}"));
+            }
+        }
+    }
+
+    #[test]
+    fn pictures_from_the_index_are_those_of_all_slices(
+        actions in actions(),
+        tiles in proptest::collection::vec((0..12_u32, 0..12_u32, 0.0..1.0_f64), 12),
+        block in 1..2000_u64,
+        pictures in 1_000..3_000_000_u64,
+        paths in 0..3_000_000_u64,
+    ) {
+        let maker = Maker::default().run(&actions);
+        let (_file, trace) = maker.open();
+        let mut index = tempfile::NamedTempFile::new().expect("a file");
+        let sizes = IndexSizes { block, pictures, paths };
+        let is_complete = trace.write_index(sizes, None, &mut index, |_| true).expect("an index");
+        prop_assert!(is_complete);
+        prop_assert!(trace.use_index(index.path()).expect("read"));
+        let origin = trace.span()[0].0;
+        for (pixel, width, place) in tiles {
+            let length = 1_i64 << (pixel + width);
+            let from = (place * maker.now as f64) as i64 / length * length;
+            let span = [origin - START + from, origin - START + from + length];
+            let times = span.map(|ns| Timestamp(START + ns));
+            for threads in [1..=THREADS, 2..=2] {
+                let threads: BTreeSet<ThreadId> = threads.map(ThreadId).collect();
+                prop_assert_eq!(sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
+            }
+            let count = 1 << width;
+            if let Some(overview) = Overview::of_index(&trace, times, count).expect("read") {
+                prop_assert_eq!(counts(&overview), intervals(&maker, span, count), "{:?} {}", span, count);
+            }
+            for thread in 1..=THREADS {
+                let slices = maker.slices(&trace, thread);
+                let tile = trace.tile(ThreadId(thread), times, 1 << width, Time::MAX / 4).expect("a picture");
+                prop_assert!(!tile.is_coarse());
+                assert_same(&tile.rectangles(), &picture(&slices, span, 1 << width), span, &format!("thread {thread} {span:?} {width}"));
             }
         }
     }

@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod dump;
 pub(crate) mod export;
+pub(crate) mod index;
 pub(crate) mod open;
 #[cfg(unix)]
 pub(crate) mod record;

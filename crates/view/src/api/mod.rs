@@ -22,7 +22,7 @@ mod session;
 mod tables;
 mod traces;
 
-pub use session::{Opened, Session};
+pub use session::{MIN_INDEXED, Opened, Session};
 
 use query::Query;
 use serde_json::{Value, json};

@@ -8,9 +8,13 @@ use crate::slice::{EARLIER, LATER};
 use crate::{Kind, Rectangle, Tile};
 use jtrail_model::{ThreadId, Timestamp};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The first bytes of a picture: `JTTL`.
 const MAGIC: u32 = 0x4c54_544a;
+
+/// Time after which a picture stays coarse, and the page asks again.
+const TILE_TIME: Duration = Duration::from_millis(60);
 
 /// Maximum width of a picture in pixels.
 const MAX_WIDTH: u32 = 16_384;
@@ -20,8 +24,8 @@ pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let span = opened.span(query)?;
     let thread = opened.thread(query.number("thread")?)?;
     let width: u32 = query.number("width")?;
-    let mut tile = Tile::new(span, width.min(MAX_WIDTH));
-    opened.trace.slices(thread, span, |slice| tile.add(slice))?;
+    let width = width.min(MAX_WIDTH);
+    let tile = opened.trace.tile(thread, span, width, TILE_TIME)?;
     Ok(Answer::binary(encode(opened, &tile)))
 }
 
@@ -29,7 +33,12 @@ pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
 fn encode(opened: &Opened, tile: &Tile) -> Vec<u8> {
     let rectangles = tile.rectangles();
     let mut out = Vec::with_capacity(16 + rectangles.len() * 32);
-    for number in [MAGIC, rectangles.len() as u32, tile.levels(), 0] {
+    for number in [
+        MAGIC,
+        rectangles.len() as u32,
+        tile.levels(),
+        u32::from(tile.is_coarse()),
+    ] {
         out.extend(number.to_le_bytes());
     }
     let [first, last] = opened.trace.span();
@@ -67,7 +76,7 @@ pub(super) fn kind(kind: Kind) -> u8 {
 /// Returns what happens by interval of time, on all threads together.
 pub(super) fn lanes(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let (span, count) = (opened.span(query)?, Opened::intervals(query)?);
-    let overview = opened.overview(span, count);
+    let overview = opened.counts(span, count)?;
     let mut overview = overview.lock();
     overview.advance(&opened.trace, TIME)?;
     let threads = opened.selected(query)?;
@@ -115,7 +124,7 @@ pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
         "cpu" => |_| 0,
         other => return Err(Fault::Request(format!("value: there is no {other:?}"))),
     };
-    let overview = opened.overview(span, count);
+    let overview = opened.counts(span, count)?;
     let mut overview = overview.lock();
     overview.advance(&opened.trace, TIME)?;
     let sum = |counts: &[Counts]| counts.iter().map(value).sum::<u64>();

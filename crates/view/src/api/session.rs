@@ -2,11 +2,15 @@
 
 use super::Fault;
 use super::query::Query;
-use crate::{Occurrences, Overview, Sums, Trace};
+use crate::{Occurrences, Overview, Sums, ThreadSum, Trace};
+use jtrail_analysis::Analysis;
 use jtrail_model::{ThreadId, Timestamp};
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Maximum number of sums, overviews and counts of each kind that are kept.
@@ -14,6 +18,20 @@ const KEPT: usize = 4;
 
 /// Time of a step in which a whole trace is summed up.
 const STEP: Duration = Duration::from_millis(30);
+
+/// Minimum size of trails that have an index, in bytes. Others are read in no time.
+pub const MIN_INDEXED: u64 = 4 << 20;
+
+const MILLION: u32 = 1_000_000;
+
+/// What is known of a whole trace.
+pub(super) struct Known {
+    /// Gaps, the clock and the cost.
+    pub(super) analysis: Analysis,
+    pub(super) threads: BTreeMap<ThreadId, ThreadSum>,
+    /// Below 1: more will be known.
+    pub(super) share: f64,
+}
 
 /// The open traces.
 #[derive(Debug)]
@@ -29,20 +47,16 @@ impl Session {
         &self.0
     }
 
-    /// Sums up the traces as wholes, in small steps, so that questions can be answered meanwhile.
-    /// Ends early if `stop` returns true.
+    /// Makes what questions about whole traces need: for long ones the index, and for others sums,
+    /// in small steps, so that questions can be answered meanwhile. Ends early if `stop` returns
+    /// true.
     ///
     /// # Errors
     /// If a trace can't be read, or `InvalidData` if a segment is damaged.
-    pub fn prepare(&self, stop: impl Fn() -> bool) -> std::io::Result<()> {
+    pub fn prepare(&self, stop: impl Fn() -> bool) -> io::Result<()> {
         for opened in &self.0 {
-            let is_whole = || opened.whole.lock().share() >= 1.0;
-            while !is_whole() && !stop() {
-                opened.whole.lock().advance(&opened.trace, STEP)?;
-            }
-            let is_whole = || opened.others.lock().share() >= 1.0;
-            while !is_whole() && !stop() {
-                opened.others.lock().advance(&opened.trace, STEP)?;
+            if opened.trace.index().is_none() {
+                opened.prepare(&stop)?;
             }
         }
         Ok(())
@@ -60,22 +74,34 @@ pub struct Opened {
     /// Threads by their numbers, and the numbers by thread.
     pub(super) threads: Vec<ThreadId>,
     numbers: HashMap<ThreadId, usize>,
+    /// Where the index of the trace is to be, beside the trace or elsewhere.
+    index: PathBuf,
+    /// Which share of the index is ready, in millionths.
+    indexed: AtomicU32,
     /// The sums of the whole trace.
-    pub(super) whole: Arc<Mutex<Sums>>,
+    whole: Mutex<Arc<Mutex<Sums>>>,
     /// All other events of the whole trace.
-    pub(super) others: Mutex<Overview>,
+    others: Mutex<Overview>,
     sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
     overviews: Kept<([Timestamp; 2], usize), Overview>,
+    /// Overviews that the index has made.
+    counts: Kept<([Timestamp; 2], usize), Overview>,
     occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
 }
 
 impl Opened {
-    /// Opens a trace for questions. The page calls it `title`.
-    pub fn new(title: String, trace: Trace) -> Self {
+    /// Opens a trace for questions. The page calls it `title`. The index is read from `index`; if
+    /// it is missing, [`Session::prepare`] makes it.
+    ///
+    /// # Errors
+    /// If the index is there and can't be read.
+    pub fn new(title: String, trace: Trace, index: PathBuf) -> io::Result<Self> {
+        trace.use_index(&index)?;
         let threads: Vec<ThreadId> = trace.threads().collect();
-        let whole = Sums::new(&trace, trace.span(), threads.iter().copied().collect());
-        Self {
-            whole: Arc::new(Mutex::new(whole)),
+        Ok(Self {
+            index,
+            indexed: AtomicU32::new(0),
+            whole: Mutex::new(whole(&trace)),
             others: Mutex::new(Overview::new(&trace, trace.span(), 1)),
             numbers: threads.iter().copied().zip(0..).collect(),
             threads,
@@ -83,7 +109,66 @@ impl Opened {
             trace,
             sums: Kept::default(),
             overviews: Kept::default(),
+            counts: Kept::default(),
             occurrences: Kept::default(),
+        })
+    }
+
+    fn prepare(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
+        if self.trace.bytes() >= MIN_INDEXED {
+            let all = self.trace.bytes();
+            let progress = |bytes: u64| {
+                let share = bytes * u64::from(MILLION) / all.max(1);
+                self.indexed.store(share as u32, Ordering::Relaxed);
+                !stop()
+            };
+            let written = self.trace.build_index(&self.index, progress);
+            if !written? || !self.trace.use_index(&self.index)? {
+                return Ok(());
+            }
+            *self.whole.lock() = whole(&self.trace);
+            return Ok(());
+        }
+        let whole = self.whole();
+        let is_whole = || whole.lock().share() >= 1.0;
+        while !is_whole() && !stop() {
+            whole.lock().advance(&self.trace, STEP)?;
+        }
+        let is_whole = || self.others.lock().share() >= 1.0;
+        while !is_whole() && !stop() {
+            self.others.lock().advance(&self.trace, STEP)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the sums of the whole trace, as far as they have been made.
+    pub(super) fn whole(&self) -> Arc<Mutex<Sums>> {
+        Arc::clone(&self.whole.lock())
+    }
+
+    /// Returns what is known of the whole trace.
+    pub(super) fn known(&self) -> Known {
+        if let Some(index) = self.trace.index() {
+            return Known {
+                analysis: index.facts().analysis(),
+                threads: index.facts().threads(),
+                share: 1.0,
+            };
+        }
+        let (whole, others) = (self.whole(), self.others.lock());
+        let whole = whole.lock();
+        let share = match self.trace.bytes() >= MIN_INDEXED {
+            true => f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION),
+            false => f64::midpoint(whole.share(), others.share()),
+        };
+        let of_others = others.analysis();
+        let mut analysis = Analysis::default();
+        analysis.lost.clone_from(&of_others.lost);
+        (analysis.clock, analysis.cost) = (of_others.clock, of_others.cost);
+        Known {
+            analysis,
+            threads: whole.threads().clone(),
+            share: share.min(0.999_999),
         }
     }
 
@@ -140,7 +225,7 @@ impl Opened {
     pub(super) fn sums(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Sums>> {
         let [first, last] = self.trace.span();
         if threads.is_empty() && span[0] <= first && span[1] >= last {
-            return Arc::clone(&self.whole);
+            return self.whole();
         }
         let key = (span, threads.to_vec());
         let new = || {
@@ -153,9 +238,26 @@ impl Opened {
         kept(&self.sums, key, new)
     }
 
+    /// Returns all that happens in a span.
     pub(super) fn overview(&self, span: [Timestamp; 2], count: usize) -> Arc<Mutex<Overview>> {
         let new = || Overview::new(&self.trace, span, count);
         kept(&self.overviews, (span, count), new)
+    }
+
+    /// Returns the numbers of what happens in a span, which the index may have.
+    pub(super) fn counts(
+        &self,
+        span: [Timestamp; 2],
+        count: usize,
+    ) -> io::Result<Arc<Mutex<Overview>>> {
+        let is_kept = |((of, n), _): &(_, _)| (*of, *n) == (span, count);
+        if let Some((_, counts)) = self.counts.lock().iter().find(|entry| is_kept(entry)) {
+            return Ok(Arc::clone(counts));
+        }
+        match Overview::of_index(&self.trace, span, count)? {
+            Some(overview) => Ok(kept(&self.counts, (span, count), || overview)),
+            None => Ok(self.overview(span, count)),
+        }
     }
 
     pub(super) fn occurrences(
@@ -167,6 +269,12 @@ impl Opened {
         let new = || Occurrences::new(&self.trace, method, span, count);
         kept(&self.occurrences, (method, span, count), new)
     }
+}
+
+/// Begins the sums of a whole trace.
+fn whole(trace: &Trace) -> Arc<Mutex<Sums>> {
+    let threads = trace.threads().collect();
+    Arc::new(Mutex::new(Sums::new(trace, trace.span(), threads)))
 }
 
 /// Returns what is kept under a key; what is new replaces the one that was asked for longest ago.

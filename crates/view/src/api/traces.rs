@@ -1,8 +1,8 @@
 //! What the traces are, and the names of methods.
 
 use super::query::Query;
-use super::session::{Opened, Session};
-use super::{Answer, Fault};
+use super::session::{Known, Opened, Session};
+use super::{Answer, Fault, TIME};
 use crate::ThreadSum;
 use serde_json::{Map, Value, json};
 
@@ -40,10 +40,11 @@ fn trace(opened: &Opened) -> Value {
         &|thread| json!(u8::from(thread.group == "VirtualThreads")),
         json!(0),
     );
-    let others = opened.others.lock();
-    let sums = opened.whole.lock();
-    let share = f64::midpoint(sums.share(), others.share());
-    let analysis = others.analysis();
+    let Known {
+        analysis,
+        threads: of_threads,
+        share,
+    } = opened.known();
     let missing = analysis.lost.iter().map(|lost| {
         json!({
             "from": opened.since(lost.from),
@@ -64,9 +65,9 @@ fn trace(opened: &Opened) -> Value {
         let ns = analysis.cost.of(2) as f64;
         json!({ "per_call_ns": ns, "text": format!("about {ns} ns for each call") })
     });
-    let calls: u64 = sums.threads().values().map(|sum| sum.calls).sum();
+    let calls: u64 = of_threads.values().map(|sum| sum.calls).sum();
     let of_sums = |get: &dyn Fn(&ThreadSum) -> Value| -> Vec<Value> {
-        let of = |id| sums.threads().get(id).copied().unwrap_or_default();
+        let of = |id| of_threads.get(id).copied().unwrap_or_default();
         opened.threads.iter().map(|id| get(&of(id))).collect()
     };
     json!({
@@ -121,7 +122,9 @@ pub(super) fn methods(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
 /// Finds methods whose names, with their classes, contain a text.
 pub(super) fn find(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let text = query.text("text").unwrap_or_default().to_lowercase();
-    let sums = opened.whole.lock();
+    let sums = opened.whole();
+    let mut sums = sums.lock();
+    sums.advance(&opened.trace, TIME)?;
     let mut found: Vec<_> = sums
         .methods()
         .into_iter()

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use jtrail_view::Trace;
 use jtrail_view::api::Opened;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a trace. One that can't be read in parts becomes a trail at `trail` first: one of another
 /// format or an earlier version, or one that is truncated or damaged.
@@ -16,7 +16,7 @@ pub(super) fn open(path: &Path, trail: &Path, streams: &mut Streams<'_>) -> anyh
     File::open(path).with_context(|| format!("{}", path.display()))?;
     let trace = Trace::open(path).with_context(|| format!("{}", path.display()))?;
     if let Some(trace) = trace {
-        return Ok(Opened::new(title, trace));
+        return Ok(Opened::new(title, trace, index_of(path, trail))?);
     }
     writeln!(
         streams.err,
@@ -26,7 +26,25 @@ pub(super) fn open(path: &Path, trail: &Path, streams: &mut Streams<'_>) -> anyh
     let args = convert::Args::to_trail(path.to_owned(), trail.to_owned());
     convert::run(&args, streams)?;
     match Trace::open(trail).context("the temporary trail")? {
-        Some(trace) => Ok(Opened::new(title, trace)),
+        Some(trace) => Ok(Opened::new(
+            title,
+            trace,
+            trail.with_added_extension("idx"),
+        )?),
         None => bail!("{}: it has no events", path.display()),
     }
+}
+
+/// Returns where the index of a trail is: beside it, or beside the temporary trail if that folder
+/// can't be written.
+fn index_of(path: &Path, temporary: &Path) -> PathBuf {
+    let beside = path.with_added_extension("idx");
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let is_writable = tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).is_ok();
+    if beside.exists() || is_writable {
+        return beside;
+    }
+    temporary.with_added_extension("idx")
 }

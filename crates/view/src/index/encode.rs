@@ -1,0 +1,352 @@
+//! Parts of the index as bytes: columns of numbers, compressed by zstd.
+
+use super::bins::{Cell, Detail, Level, MAX_LEVELS};
+use super::lanes::Lanes;
+use super::paths::ThreadPaths;
+use crate::overview::Counts;
+use crate::slice::{Kind, Slice};
+use crate::sums::{Part, PathSum, ThreadSum};
+use jtrail_model::{ThreadId, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// zstd's compression level. Parts are small, and are written once.
+const LEVEL: i32 = 6;
+/// Maximum size of a part before compression, in bytes.
+const MAX_BYTES: usize = 256 << 20;
+
+/// Compresses a value. Returns `None` if it is too large for the index.
+pub(super) fn pack(value: &impl Serialize) -> Option<Vec<u8>> {
+    let bytes = postcard::to_stdvec(value).ok()?;
+    if bytes.len() > MAX_BYTES {
+        return None;
+    }
+    let mut out = (bytes.len() as u32).to_le_bytes().to_vec();
+    out.extend(zstd::bulk::compress(&bytes, LEVEL).ok()?);
+    Some(out)
+}
+
+/// Returns a value that [`pack`] has compressed; `None` if the bytes are malformed.
+pub(super) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (length, bytes) = bytes.split_first_chunk()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > MAX_BYTES {
+        return None;
+    }
+    let bytes = zstd::bulk::decompress(bytes, length).ok()?;
+    postcard::from_bytes(&bytes).ok()
+}
+
+/// Adds differences, beginning with 0.
+fn sums(differences: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    differences.scan(0_u64, |sum, difference| {
+        *sum = sum.wrapping_add(difference);
+        Some(*sum)
+    })
+}
+
+/// A [`Detail`].
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct DetailColumns {
+    /// Number of cells and of long slices by level.
+    counts: Vec<[u32; 2]>,
+    /// Of cells: differences of bins within a level.
+    bins: Vec<u64>,
+    slices: Vec<u32>,
+    /// Numbers of methods plus 1.
+    methods: Vec<u32>,
+    lengths: Vec<u16>,
+    kinds: Vec<u8>,
+    /// Of long slices: times from the end of the one before to the begin.
+    begins: Vec<i64>,
+    long_lengths: Vec<u64>,
+    long_methods: Vec<u32>,
+    long_kinds: Vec<u8>,
+}
+
+impl DetailColumns {
+    pub(super) fn new(detail: &Detail, origin: Timestamp) -> Self {
+        let mut columns = Self::default();
+        for level in &detail.levels {
+            columns
+                .counts
+                .push([level.cells.len() as u32, level.long.len() as u32]);
+            let mut bin = 0;
+            for cell in &level.cells {
+                columns.bins.push(cell.bin.wrapping_sub(bin));
+                bin = cell.bin;
+                columns.slices.push(cell.count);
+                columns.methods.push(cell.method.wrapping_add(1));
+                columns.lengths.push(cell.length);
+                columns.kinds.push(kind_number(cell.kind));
+            }
+            let mut end = origin.0;
+            for slice in &level.long {
+                columns.begins.push(slice.begin.0.wrapping_sub(end));
+                let length = slice.end.0.wrapping_sub(slice.begin.0);
+                columns.long_lengths.push(length as u64);
+                columns.long_methods.push(slice.method.wrapping_add(1));
+                columns.long_kinds.push(kind_number(slice.kind));
+                end = slice.end.0;
+            }
+        }
+        columns
+    }
+
+    /// Returns the detail; `None` if the columns do not fit together.
+    pub(super) fn detail(&self, origin: Timestamp) -> Option<Detail> {
+        let (mut at, mut at_long) = (0_usize, 0_usize);
+        let mut levels = Vec::new();
+        if self.counts.len() > MAX_LEVELS {
+            return None;
+        }
+        for (number, [cells, long]) in self.counts.iter().enumerate() {
+            let of = at..at.checked_add(*cells as usize)?;
+            let mut level = Level::default();
+            let bins = sums(self.bins.get(of.clone())?.iter().copied());
+            for (at, bin) in of.clone().zip(bins) {
+                level.cells.push(Cell {
+                    bin,
+                    count: *self.slices.get(at)?,
+                    method: self.methods.get(at)?.wrapping_sub(1),
+                    length: *self.lengths.get(at)?,
+                    kind: kind_of(*self.kinds.get(at)?)?,
+                });
+            }
+            at = of.end;
+            let of = at_long..at_long.checked_add(*long as usize)?;
+            let mut end = origin.0;
+            for at in of.clone() {
+                let begin = end.wrapping_add(*self.begins.get(at)?);
+                end = begin.wrapping_add(*self.long_lengths.get(at)? as i64);
+                level.long.push(Slice {
+                    begin: Timestamp(begin),
+                    end: Timestamp(end),
+                    method: self.long_methods.get(at)?.wrapping_sub(1),
+                    level: number as u32,
+                    kind: kind_of(*self.long_kinds.get(at)?)?,
+                });
+            }
+            at_long = of.end;
+            levels.push(level);
+        }
+        Some(Detail { levels })
+    }
+}
+
+/// Slices of a thread in any order.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SliceRow {
+    begin: i64,
+    length: i64,
+    method: u32,
+    level: u32,
+    kind: u8,
+}
+
+impl SliceRow {
+    pub(super) fn new(slice: &Slice, origin: Timestamp) -> Self {
+        Self {
+            begin: slice.begin.0.wrapping_sub(origin.0),
+            length: slice.end.0.wrapping_sub(slice.begin.0),
+            method: slice.method.wrapping_add(1),
+            level: slice.level,
+            kind: kind_number(slice.kind),
+        }
+    }
+
+    pub(super) fn slice(&self, origin: Timestamp) -> Option<Slice> {
+        let begin = self.begin.wrapping_add(origin.0);
+        Some(Slice {
+            begin: Timestamp(begin),
+            end: Timestamp(begin.wrapping_add(self.length)),
+            method: self.method.wrapping_sub(1),
+            level: self.level,
+            kind: kind_of(self.kind)?,
+        })
+    }
+}
+
+/// The [`Lanes`] of all threads of a node.
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct LaneColumns {
+    threads: Vec<u64>,
+    /// Number of bins by thread.
+    counts: Vec<u32>,
+    /// Differences of bins within a thread.
+    bins: Vec<u64>,
+    calls: Vec<u64>,
+    /// Bins with more than calls, by their places, and what they have.
+    more: Vec<(u32, [u64; 5])>,
+}
+
+impl LaneColumns {
+    pub(super) fn new<'l>(threads: impl Iterator<Item = (ThreadId, &'l Lanes)>) -> Self {
+        let mut columns = Self::default();
+        for (id, lanes) in threads.filter(|(_, lanes)| !lanes.bins().is_empty()) {
+            columns.threads.push(id.0);
+            columns.counts.push(lanes.bins().len() as u32);
+            let mut last = 0;
+            for (bin, counts) in lanes.bins() {
+                columns.bins.push(bin.wrapping_sub(last));
+                last = *bin;
+                let more = [
+                    counts.objects,
+                    counts.bytes,
+                    counts.exceptions,
+                    counts.blocked,
+                    counts.waiting,
+                ];
+                if more != [0; 5] {
+                    columns.more.push((columns.calls.len() as u32, more));
+                }
+                columns.calls.push(counts.calls);
+            }
+        }
+        columns
+    }
+
+    /// Returns the lanes by thread; `None` if the columns do not fit together.
+    pub(super) fn lanes(&self) -> Option<Vec<(ThreadId, Lanes)>> {
+        let mut all = Vec::new();
+        let mut more = self.more.iter().peekable();
+        let mut at = 0_usize;
+        for (thread, count) in self.threads.iter().zip(&self.counts) {
+            let of = at..at.checked_add(*count as usize)?;
+            let bins = sums(self.bins.get(of.clone())?.iter().copied());
+            let mut lanes = Vec::new();
+            for (at, bin) in of.clone().zip(bins) {
+                let mut counts = Counts {
+                    calls: *self.calls.get(at)?,
+                    ..Counts::default()
+                };
+                if let Some((_, numbers)) = more.next_if(|(place, _)| *place as usize == at) {
+                    [
+                        counts.objects,
+                        counts.bytes,
+                        counts.exceptions,
+                        counts.blocked,
+                        counts.waiting,
+                    ] = *numbers;
+                }
+                lanes.push((bin, counts));
+            }
+            at = of.end;
+            all.push((ThreadId(*thread), Lanes::from_bins(lanes)));
+        }
+        Some(all)
+    }
+}
+
+/// [`ThreadPaths`].
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct PathColumns {
+    threads: Vec<u64>,
+    /// Of nodes: number of the node minus that of its parent.
+    parents: Vec<u32>,
+    frames: Vec<u32>,
+    calls: Vec<u64>,
+    self_times: Vec<i64>,
+    /// By thread in `of_parts`.
+    of_parts: Vec<u64>,
+    times: Vec<[i64; 2]>,
+    innermost: Vec<[u32; 2]>,
+    of_sums: Vec<u64>,
+    sums: Vec<(u64, i64, u32)>,
+}
+
+impl PathColumns {
+    pub(super) fn new(paths: &ThreadPaths, origin: Timestamp) -> Self {
+        let mut columns = Self {
+            threads: paths.threads.iter().map(|id| id.0).collect(),
+            ..Self::default()
+        };
+        let tree = &paths.sums.tree;
+        for node in 1..tree.len() as u32 {
+            columns.parents.push(node - tree.parent(node));
+            columns.frames.push(tree.frame(node));
+            let sum = paths.sums.path(node);
+            columns.calls.push(sum.calls);
+            columns.self_times.push(sum.self_time);
+        }
+        for (thread, part) in &paths.parts {
+            columns.of_parts.push(thread.0);
+            let [first, last] = part.times;
+            let times = [first.wrapping_sub(origin.0), last.wrapping_sub(first)];
+            columns.times.push(times);
+            columns.innermost.push(part.innermost);
+        }
+        for (thread, sum) in &paths.of_threads {
+            columns.of_sums.push(thread.0);
+            columns.sums.push((sum.calls, sum.busy, sum.levels));
+        }
+        columns
+    }
+
+    /// Returns the sums; `None` if the columns do not fit together.
+    pub(super) fn paths(&self, origin: Timestamp) -> Option<ThreadPaths> {
+        let mut paths = ThreadPaths::default();
+        let threads: Vec<ThreadId> = self.threads.iter().map(|id| ThreadId(*id)).collect();
+        for (at, difference) in self.parents.iter().enumerate() {
+            let node = at as u32 + 1;
+            let parent = node
+                .checked_sub(*difference)
+                .filter(|parent| *parent < node)?;
+            let frame = *self.frames.get(at)?;
+            let own = match parent {
+                0 => paths.root(*threads.get(frame as usize)?),
+                _ => paths.sums.tree.callee(parent, frame),
+            };
+            if own != node {
+                return None;
+            }
+            let (calls, self_time) = (*self.calls.get(at)?, *self.self_times.get(at)?);
+            paths.sums.add_path(node, PathSum { calls, self_time });
+        }
+        for (at, thread) in self.of_parts.iter().enumerate() {
+            let [first, length] = *self.times.get(at)?;
+            let first = first.wrapping_add(origin.0);
+            let innermost = *self.innermost.get(at)?;
+            if innermost
+                .iter()
+                .any(|node| *node as usize >= paths.sums.tree.len())
+            {
+                return None;
+            }
+            let times = [first, first.wrapping_add(length)];
+            paths
+                .parts
+                .insert(ThreadId(*thread), Part { times, innermost });
+        }
+        for (thread, (calls, busy, levels)) in self.of_sums.iter().zip(&self.sums) {
+            let sum = ThreadSum {
+                calls: *calls,
+                busy: *busy,
+                levels: *levels,
+            };
+            paths.of_threads.insert(ThreadId(*thread), sum);
+        }
+        Some(paths)
+    }
+}
+
+fn kind_number(kind: Kind) -> u8 {
+    match kind {
+        Kind::Call => 0,
+        Kind::Thrown => 1,
+        Kind::Blocked => 2,
+        Kind::Waiting => 3,
+        Kind::Parked => 4,
+    }
+}
+
+fn kind_of(number: u8) -> Option<Kind> {
+    let kinds = [
+        Kind::Call,
+        Kind::Thrown,
+        Kind::Blocked,
+        Kind::Waiting,
+        Kind::Parked,
+    ];
+    kinds.get(usize::from(number)).copied()
+}

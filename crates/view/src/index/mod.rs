@@ -1,0 +1,334 @@
+//! The index of a trail: what pictures and sums of long spans need, so that they read a small part
+//! of the trail.
+//!
+//! Segments of about a MiB together are a *block*. Each four blocks are a *node* of level 1, each
+//! four of these one of level 2, and so on; blocks are the nodes of level 0. A node has
+//!
+//! - for each thread its slices, at a resolution of its own: what is shorter than a bin of 2^n ns is
+//!   counted by bin and level, and everything else is there with its exact times
+//! - for each thread what it does by bin
+//! - sums by thread and call path, if they take few bytes
+//!
+//! A node takes as many bytes as others of its level: with each level, bins get four times as long.
+//! So a picture of any width takes nodes whose bins are not longer than its pixels, and nothing else.
+//! Where the bins of blocks are longer, the trail is read.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `summary` | what the index says of a segment |
+//! | `bins` | slices at a resolution |
+//! | `lanes` | what a thread does by bin |
+//! | `paths` | sums by thread and call path |
+//! | `facts` | what it says of the whole trace |
+//! | `node` | nodes, and how long their bins are |
+//! | `build` | makes the index |
+//! | `encode` | its parts as bytes |
+//! | `file` | the file |
+
+mod bins;
+mod build;
+mod encode;
+mod facts;
+mod file;
+mod lanes;
+mod node;
+mod paths;
+mod summary;
+
+pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
+pub use build::IndexSizes;
+pub(crate) use facts::Facts;
+pub(crate) use lanes::Lanes;
+pub(crate) use paths::ThreadPaths;
+
+use crate::cache::Cache;
+use crate::slice::Slice;
+use crate::trace::Trace;
+use encode::{DetailColumns, PathColumns};
+use file::{Across, Directory, Entry, Fingerprint, OfThreads, Section};
+use jtrail_model::{MethodId, ThreadId, Timestamp};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::mem::size_of;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Maximum memory of the slices of threads in nodes, in bytes.
+const MAX_DETAILS: usize = 48 << 20;
+/// Maximum memory of the places of these, in bytes.
+const MAX_THREADS: usize = 8 << 20;
+
+/// The index of a trail.
+#[derive(Debug)]
+pub(crate) struct Index {
+    file: File,
+    origin: Timestamp,
+    directory: Directory,
+    facts: Facts,
+    across: BTreeMap<ThreadId, Vec<Slice>>,
+    threads: Mutex<Cache<Place, OfThreads>>,
+    details: Mutex<Cache<(Place, ThreadId), Detail>>,
+}
+
+/// A node's place: its level, and its number there.
+pub(crate) type Place = (usize, usize);
+
+impl Index {
+    /// Opens the index of a trace. Returns `None` if it is missing, damaged, or of another trail.
+    /// Numbers of methods are those of the index from now on.
+    ///
+    /// # Errors
+    /// If a file can't be read.
+    pub(crate) fn open(path: &Path, trace: &Trace) -> io::Result<Option<Self>> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let fingerprint = Fingerprint::of(&mut File::open(trace.path())?)?;
+        let Some(directory) = file::directory(&mut file, fingerprint)? else {
+            return Ok(None);
+        };
+        let origin = trace.span()[0];
+        let Some(methods) = section::<Vec<u64>>(&file, directory.methods)? else {
+            return Ok(None);
+        };
+        let Some(Across(rows)) = section(&file, directory.across)? else {
+            return Ok(None);
+        };
+        let Some(facts) = section(&file, directory.facts)? else {
+            return Ok(None);
+        };
+        let mut across = BTreeMap::new();
+        for (id, rows) in rows {
+            let slices: Option<Vec<Slice>> = rows.iter().map(|row| row.slice(origin)).collect();
+            let Some(slices) = slices else {
+                return Ok(None);
+            };
+            across.insert(ThreadId(id), slices);
+        }
+        if !trace.set_methods(methods.into_iter().map(MethodId)) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            file,
+            origin,
+            directory,
+            facts,
+            across,
+            threads: Mutex::new(Cache::new(MAX_THREADS)),
+            details: Mutex::new(Cache::new(MAX_DETAILS)),
+        }))
+    }
+
+    /// Makes the index of a trace and writes it to `out`; `analysis` are the bytes of what a report
+    /// shows. `progress` is called now and then with the number of bytes of the trail that were
+    /// read. If it returns false, the index stays incomplete. Returns true if it is complete.
+    ///
+    /// # Errors
+    /// If the trail can't be read, the output fails, or `InvalidData` if a segment is damaged.
+    pub(crate) fn build(
+        trace: &Trace,
+        sizes: IndexSizes,
+        analysis: Option<&[u8]>,
+        out: impl Write,
+        progress: impl FnMut(u64) -> bool,
+    ) -> io::Result<bool> {
+        let fingerprint = Fingerprint::of(&mut File::open(trace.path())?)?;
+        build::build(trace, fingerprint, sizes, analysis, out, progress)
+    }
+
+    /// Returns what the index says of the whole trace.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Returns the saved analysis; `None` if the index has none, or it is damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn analysis(&self) -> io::Result<Option<Vec<u8>>> {
+        let section = self.directory.analysis;
+        section.map_or(Ok(None), |section| file::bytes(&self.file, section))
+    }
+
+    /// Returns the waits of a thread from one block into another, and its slices that never end.
+    pub(crate) fn across(&self, thread: ThreadId) -> &[Slice] {
+        self.across.get(&thread).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the nodes at the top.
+    pub(crate) fn top(&self) -> impl DoubleEndedIterator<Item = Place> + use<> {
+        // The last nodes of a level may have none above.
+        let levels = &self.directory.levels;
+        let mut all = Vec::new();
+        let mut covered = 0;
+        for (level, nodes) in levels.iter().enumerate().rev() {
+            all.extend((covered..nodes.len()).map(|number| (level, number)));
+            covered = nodes.len() * build::FANOUT;
+        }
+        all.into_iter()
+    }
+
+    /// Returns the nodes that a node consists of; none if it is a block.
+    pub(crate) fn below(
+        &self,
+        (level, number): Place,
+    ) -> impl DoubleEndedIterator<Item = Place> + use<> {
+        let below = level.checked_sub(1);
+        let count = below.map_or(0, |below| self.directory.levels[below].len());
+        let first = number * build::FANOUT;
+        let range = first.min(count)..(first + build::FANOUT).min(count);
+        range.map(move |number| (level - 1, number))
+    }
+
+    fn entry(&self, (level, number): Place) -> &Entry {
+        &self.directory.levels[level][number]
+    }
+
+    /// Returns the bins of a node.
+    pub(crate) fn bins(&self, place: Place) -> Bins {
+        Bins {
+            origin: self.origin,
+            power: self.entry(place).power,
+        }
+    }
+
+    /// Returns the bins of lanes of a node.
+    pub(crate) fn lane_bins(&self, place: Place) -> Bins {
+        Bins {
+            origin: self.origin,
+            power: self.entry(place).lane_power,
+        }
+    }
+
+    /// Returns all waits from one block into another, and slices that never end, by thread.
+    pub(crate) fn all_across(&self) -> impl Iterator<Item = (ThreadId, &[Slice])> {
+        self.across.iter().map(|(id, slices)| (*id, &**slices))
+    }
+
+    /// Returns the segments of a node, from the first one up to the one after the last.
+    pub(crate) fn segments(&self, place: Place) -> [u32; 2] {
+        self.entry(place).segments
+    }
+
+    /// Returns the first and the last time of a node.
+    pub(crate) fn times(&self, place: Place) -> Option<[Timestamp; 2]> {
+        let times = self.entry(place).times?;
+        Some(times.map(|since| Timestamp(self.origin.0.wrapping_add(since))))
+    }
+
+    /// Returns the slices of a thread that end in a node; `None` if they are not in the index, but
+    /// in the trail.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn detail(&self, place: Place, thread: ThreadId) -> io::Result<Option<Arc<Detail>>> {
+        if let Some(detail) = self.details.lock().get((place, thread)) {
+            return Ok(Some(detail));
+        }
+        let Some(threads) = self.threads(place)? else {
+            return Ok(None);
+        };
+        let found = threads.0.binary_search_by_key(&thread.0, |(id, _)| *id);
+        let detail = match found.map(|at| threads.0[at].1) {
+            // The thread has no events here.
+            Err(_) => Some(Detail::default()),
+            Ok(of_thread) => {
+                let columns = section::<DetailColumns>(&self.file, of_thread)?;
+                columns.and_then(|columns| columns.detail(self.origin))
+            }
+        };
+        let Some(detail) = detail.map(Arc::new) else {
+            return Ok(None);
+        };
+        let [cells, long] = detail.counts();
+        let bytes = cells * size_of::<Cell>() + long * size_of::<Slice>() + 200;
+        let key = (place, thread);
+        self.details.lock().put(key, Arc::clone(&detail), bytes);
+        Ok(Some(detail))
+    }
+
+    fn threads(&self, place: Place) -> io::Result<Option<Arc<OfThreads>>> {
+        if let Some(threads) = self.threads.lock().get(place) {
+            return Ok(Some(threads));
+        }
+        let threads = section::<OfThreads>(&self.file, self.entry(place).threads)?;
+        let Some(threads) = threads.map(Arc::new) else {
+            return Ok(None);
+        };
+        let bytes = threads.0.len() * size_of::<(u64, Option<Section>)>() + 100;
+        self.threads.lock().put(place, Arc::clone(&threads), bytes);
+        Ok(Some(threads))
+    }
+
+    /// Returns what each thread does by bin; `None` if it is damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn lanes(&self, place: Place) -> io::Result<Option<Vec<(ThreadId, Lanes)>>> {
+        let columns = section::<encode::LaneColumns>(&self.file, self.entry(place).lanes)?;
+        Ok(columns.and_then(|columns| columns.lanes()))
+    }
+
+    /// Returns true if a node has sums by call path.
+    pub(crate) fn has_paths(&self, place: Place) -> bool {
+        self.entry(place).paths.is_some()
+    }
+
+    /// Returns the sums by thread and call path; `None` if there are none or they are damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn paths(&self, place: Place) -> io::Result<Option<ThreadPaths>> {
+        let columns = section::<PathColumns>(&self.file, self.entry(place).paths)?;
+        Ok(columns.and_then(|columns| columns.paths(self.origin)))
+    }
+}
+
+/// Writes a file that is there when it is complete, in place of an index that is there. Returns what
+/// `write` returns; if that is false, there is no file.
+///
+/// # Errors
+/// If `write` fails, the file can't be written, or `AlreadyExists` if another file than an index is
+/// there.
+pub(crate) fn write_to(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let is_other = match File::open(path) {
+        Ok(mut file) => !file::is_index(&mut file)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    if is_other {
+        let message = format!("{}: another file than an index is there", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut new = tempfile::Builder::new();
+    // As for other files, it depends on the umask who may read it.
+    new.permissions(Permissions::from_mode(0o666));
+    let mut file = new.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    if !write(&mut out)? {
+        return Ok(false);
+    }
+    out.flush()?;
+    drop(out);
+    file.persist(path)?;
+    Ok(true)
+}
+
+/// Reads a section; `None` if there is none, or it is damaged.
+fn section<T: serde::de::DeserializeOwned>(
+    file: &File,
+    section: Option<Section>,
+) -> io::Result<Option<T>> {
+    section.map_or(Ok(None), |section| file::read(file, section))
+}

@@ -1,0 +1,215 @@
+//! A node: a block of segments, or up to four nodes that follow each other.
+
+use super::bins::{Bins, Detail};
+use super::lanes::Lanes;
+use super::paths::ThreadPaths;
+use super::summary::Summary;
+use jtrail_model::{ThreadId, Timestamp};
+use std::collections::BTreeMap;
+
+/// Part of the room that lanes may take.
+const LANES: f64 = 0.15;
+/// A node with fewer bins has no pictures of the threads with the fewest cells.
+const MIN_BINS: u64 = 4;
+
+/// A node while it is made, and after it was read.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) bins: Bins,
+    /// Bins of lanes, which take less room than slices.
+    pub(super) lane_bins: Bins,
+    /// The segments, from the first one up to the one after the last.
+    pub(super) segments: [u32; 2],
+    /// Size of its segments in the trail, in bytes.
+    pub(super) bytes: u64,
+    /// The first and the last time.
+    pub(super) times: Option<[Timestamp; 2]>,
+    pub(super) threads: BTreeMap<ThreadId, OfThread>,
+    pub(super) paths: ThreadPaths,
+}
+
+/// What a thread does in a node.
+#[derive(Debug, Default)]
+pub(super) struct OfThread {
+    /// `None` if there is no room for it.
+    pub(super) detail: Option<Detail>,
+    pub(super) lanes: Lanes,
+}
+
+/// How many bytes things take in the index, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    per_cell: f64,
+}
+
+impl Default for Estimate {
+    fn default() -> Self {
+        Self { per_cell: 3.0 }
+    }
+}
+
+impl Estimate {
+    /// Learns from a node that took so many bytes.
+    pub(super) fn learn(&mut self, node: &Node, bytes: usize) {
+        let cells: usize = node.threads.values().map(OfThread::cells).sum();
+        let lanes: usize = node.threads.values().map(OfThread::lanes).sum();
+        let per_cell = bytes as f64 / (cells + lanes).max(1) as f64;
+        self.per_cell = (0.75 * self.per_cell + 0.25 * per_cell).clamp(0.5, 10.0);
+    }
+
+    /// Returns how many cells have room in so many bytes.
+    fn cells_in(self, bytes: u64) -> f64 {
+        bytes as f64 / self.per_cell
+    }
+}
+
+impl OfThread {
+    /// Returns about how many cells take as many bytes as the slices.
+    fn cells(&self) -> usize {
+        let counts = self.detail.as_ref().map(Detail::counts);
+        counts.map_or(4, |[cells, long]| cells + 3 * long + 8)
+    }
+
+    /// Returns about how many cells take as many bytes as the lanes.
+    fn lanes(&self) -> usize {
+        2 * self.lanes.bins().len()
+    }
+}
+
+impl Node {
+    pub(super) fn new(origin: Timestamp, segment: u32) -> Self {
+        Self {
+            bins: Bins { origin, power: 0 },
+            lane_bins: Bins { origin, power: 0 },
+            segments: [segment; 2],
+            bytes: 0,
+            times: None,
+            threads: BTreeMap::new(),
+            paths: ThreadPaths::default(),
+        }
+    }
+
+    fn extend(&mut self, bytes: u64, times: Option<[Timestamp; 2]>) {
+        self.bytes += bytes;
+        if let Some([first, last]) = times {
+            let [begin, end] = self.times.get_or_insert([first, last]);
+            (*begin, *end) = (first.min(*begin), last.max(*end));
+        }
+    }
+
+    /// Adds the next segment, which has so many bytes in the trail.
+    pub(super) fn add_segment(&mut self, summary: Summary, bytes: u64) {
+        self.segments[1] += 1;
+        self.extend(bytes, summary.times);
+        let [bins, lane_bins] = self.align([summary.bins; 2]);
+        for (id, mut thread) in summary.threads {
+            thread.detail.coarsen(summary.bins, bins);
+            thread.lanes.coarsen(summary.bins, lane_bins);
+            let own = self.threads.entry(id).or_default();
+            own.detail.get_or_insert_default().append(thread.detail);
+            own.lanes.append(thread.lanes);
+        }
+        self.paths.append(&summary.paths);
+    }
+
+    /// Adds the next node.
+    pub(super) fn add_node(&mut self, node: Self) {
+        self.segments[1] = node.segments[1];
+        self.extend(node.bytes, node.times);
+        let [bins, lane_bins] = self.align([node.bins, node.lane_bins]);
+        let is_first = self.segments[0] == node.segments[0];
+        let mut missing: Vec<ThreadId> = Vec::new();
+        for (id, mut thread) in node.threads {
+            let is_new = !self.threads.contains_key(&id);
+            let own = self.threads.entry(id).or_default();
+            thread.lanes.coarsen(node.lane_bins, lane_bins);
+            own.lanes.append(thread.lanes);
+            match thread.detail {
+                Some(mut detail) if is_new || is_first || own.detail.is_some() => {
+                    detail.coarsen(node.bins, bins);
+                    own.detail.get_or_insert_default().append(detail);
+                }
+                _ => missing.push(id),
+            }
+        }
+        for id in missing {
+            if let Some(own) = self.threads.get_mut(&id) {
+                own.detail = None;
+            }
+        }
+        self.paths.append(&node.paths);
+    }
+
+    /// Makes the bins of slices and those of lanes at least as large as others. Returns them.
+    fn align(&mut self, [others, other_lanes]: [Bins; 2]) -> [Bins; 2] {
+        self.coarsen(others.power);
+        self.coarsen_lanes(other_lanes.power);
+        [self.bins, self.lane_bins]
+    }
+
+    /// Makes the bins of slices as large as 2^`power` ns, if they are smaller.
+    fn coarsen(&mut self, power: u8) {
+        let to = Bins { power, ..self.bins };
+        if power <= self.bins.power {
+            return;
+        }
+        for thread in self.threads.values_mut() {
+            if let Some(detail) = &mut thread.detail {
+                detail.coarsen(self.bins, to);
+            }
+        }
+        self.bins = to;
+    }
+
+    /// Makes the bins of lanes as large as 2^`power` ns, if they are smaller.
+    fn coarsen_lanes(&mut self, power: u8) {
+        let to = Bins {
+            power,
+            ..self.lane_bins
+        };
+        if power <= self.lane_bins.power {
+            return;
+        }
+        for thread in self.threads.values_mut() {
+            thread.lanes.coarsen(self.lane_bins, to);
+        }
+        self.lane_bins = to;
+    }
+
+    /// Makes the bins so large that the node takes about so many bytes.
+    pub(super) fn fit(&mut self, estimate: Estimate, bytes: u64) {
+        let room = estimate.cells_in(bytes);
+        let length = self
+            .times
+            .map_or(0, |[first, last]| last.0.abs_diff(first.0));
+        let is_large = |bins: Bins| length >> bins.power <= MIN_BINS || bins.power >= 62;
+        let of_lanes = (room * LANES) as usize;
+        self.threads
+            .values_mut()
+            .for_each(|thread| thread.lanes.sort());
+        let lanes = |node: &Self| node.threads.values().map(OfThread::lanes).sum::<usize>();
+        while lanes(self) > of_lanes && !is_large(self.lane_bins) {
+            self.coarsen_lanes(self.lane_bins.power + 1);
+        }
+        let of_cells = (room * (1.0 - LANES)) as usize;
+        let cells = |node: &Self| node.threads.values().map(OfThread::cells).sum::<usize>();
+        while cells(self) > of_cells && !is_large(self.bins) {
+            self.coarsen(self.bins.power + 1);
+        }
+        self.drop_slices(cells(self).saturating_sub(of_cells));
+    }
+
+    /// Drops the slices of the threads with the fewest: they are the quickest to read in the trail.
+    fn drop_slices(&mut self, mut cells: usize) {
+        let threads = self.threads.values_mut();
+        let mut all: Vec<_> = threads.map(|thread| (thread.cells(), thread)).collect();
+        all.sort_by_key(|(cells, _)| *cells);
+        for (of_thread, thread) in all {
+            if cells == 0 {
+                return;
+            }
+            thread.detail = None;
+            cells = cells.saturating_sub(of_thread - thread.cells().min(of_thread));
+        }
+    }
+}
