@@ -1,11 +1,13 @@
 //! Allocations by class, by site, and by thread.
 
 use super::objects::Amount;
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, MethodId, ObjectAlloc, ThreadId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// A site at which objects of one class are allocated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AllocationSite {
     /// The class of the objects.
     pub class: ClassId,
@@ -16,15 +18,18 @@ pub struct AllocationSite {
 }
 
 /// Sums over allocations.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Allocations {
     /// All allocations.
     pub all: Amount,
     /// Allocations by class.
+    #[serde(with = "by_key")]
     pub classes: FxHashMap<ClassId, Amount>,
     /// Allocations by class, method and line. Empty if no allocation in the trace has a method.
+    #[serde(with = "by_key")]
     pub sites: FxHashMap<AllocationSite, Amount>,
     /// Allocations by thread. Those without a thread in the trace are under `ThreadId::NONE`.
+    #[serde(with = "by_key")]
     pub threads: FxHashMap<ThreadId, Amount>,
 }
 

@@ -16,11 +16,13 @@
 //! Traces may be damaged or have gaps. A leave of an outer call also ends the open calls that it
 //! encloses. A leave without any open enter is counted and ignored. Negative durations count as 0.
 
+mod cut;
 mod methods;
 mod parts;
 mod sums;
 mod tree;
 
+pub use cut::TreeCut;
 pub use parts::OpenCall;
 pub use tree::Tree;
 
@@ -32,17 +34,21 @@ use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Cost, Duration, Event, MethodId, ThreadId, Timestamp,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Sums over all calls of a trace.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Calls {
     tables: Tables,
     /// For the current segment of a parallel analysis: each method's number plus 1, by the method's
     /// position in the segment. 0 if the method was not called so far.
+    #[serde(skip)]
     places: Vec<u32>,
     threads: Vec<ThreadCalls>,
+    #[serde(skip)]
     thread_index: FxHashMap<ThreadId, u32>,
     /// The thread of the last event. The next event is usually of this thread too.
+    #[serde(skip)]
     last_thread: Option<(ThreadId, u32)>,
     /// The number of calls that were reported as sums.
     summed: u64,
@@ -55,9 +61,10 @@ pub struct Calls {
 }
 
 /// The tables shared by all threads.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Tables {
     methods: Methods,
+    #[serde(skip)]
     open_counts: OpenCounts,
     /// The call tree, with sums by path.
     tree: Tree,
@@ -89,7 +96,7 @@ pub struct MethodStat {
 }
 
 /// Sums over the calls of one thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ThreadCalls {
     /// The thread.
     pub thread: ThreadId,
@@ -100,14 +107,24 @@ pub struct ThreadCalls {
     /// The number of outermost calls that have ended.
     outermost: u64,
     /// The thread's CPU time at its latest call event, in ns.
+    #[serde(skip)]
     cpu: i64,
+    #[serde(skip)]
     stack: Vec<Open>,
+    #[serde(skip)]
     aggregated: Vec<OpenAggregate>,
     /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
+    #[serde(skip)]
     sums_above: usize,
 }
 
 impl ThreadCalls {
+    /// Returns the time in outermost calls without the cost of recording, in ns.
+    fn net(&self, cost: Cost) -> i64 {
+        let records = self.calls.saturating_mul(2).saturating_sub(self.outermost);
+        self.busy.saturating_sub(cost.of(records)).max(0)
+    }
+
     /// Returns the number of open calls that enclose the next aggregated calls.
     fn sums_in(&self) -> usize {
         self.stack.len().saturating_sub(self.sums_above)
@@ -223,11 +240,7 @@ impl Calls {
         self.tables.tree.sums.without(cost);
         self.tables.methods.sums.without(cost);
         for thread in &mut self.threads {
-            let records = thread
-                .calls
-                .saturating_mul(2)
-                .saturating_sub(thread.outermost);
-            thread.busy = thread.busy.saturating_sub(cost.of(records)).max(0);
+            thread.busy = thread.net(cost);
         }
     }
 
@@ -381,6 +394,15 @@ impl Calls {
         }
     }
 
+    /// Returns true if all numbers in these loaded sums lead to something.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let Tables { methods, tree, .. } = &self.tables;
+        methods.sums.fits(methods.len())
+            && tree
+                .paths()
+                .all(|path| (tree.method(path) as usize) < methods.len())
+    }
+
     /// Returns the number of methods that were called.
     pub fn method_count(&self) -> usize {
         self.tables.methods.len()
@@ -413,7 +435,8 @@ impl Calls {
 
     /// Returns the number of calls.
     pub fn count(&self) -> u64 {
-        self.threads.iter().map(|t| t.calls).sum()
+        let calls = self.threads.iter().map(|thread| thread.calls);
+        calls.fold(0, u64::saturating_add)
     }
 
     /// Returns the index of the thread; `None` if it is not selected.

@@ -1,7 +1,9 @@
 //! Loading details, unloading and redefinition of classes.
 
+use crate::saved::by_key;
 use jtrail_model::{ClassDetail, ClassId, Event, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// A field or method, as the class file declares it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,9 +36,10 @@ pub struct Detail {
 }
 
 /// The information that a trace has about a class, besides its name.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ClassStat {
     /// The content of the class file.
+    #[serde(skip)]
     pub detail: Option<Box<Detail>>,
     /// The time at which the class was unloaded.
     pub unloaded: Option<Timestamp>,
@@ -45,11 +48,13 @@ pub struct ClassStat {
 }
 
 /// All classes about which the trace has more than the name.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Classes {
     /// True if details are kept.
+    #[serde(skip)]
     details: bool,
     /// The classes by id.
+    #[serde(with = "by_key")]
     pub all: FxHashMap<ClassId, ClassStat>,
     /// The number of unloaded classes.
     pub unloaded: u64,

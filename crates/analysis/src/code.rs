@@ -1,10 +1,12 @@
 //! Compiled code (of the JIT compilers) by method.
 
+use crate::saved::by_key;
 use jtrail_model::{Event, MethodId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 /// The compilations of one method.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CodeStat {
     /// The number of compilations.
     pub compiled: u64,
@@ -21,9 +23,10 @@ pub struct CodeStat {
 }
 
 /// All compilations of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Code {
     /// The compiled methods.
+    #[serde(with = "by_key")]
     pub methods: FxHashMap<MethodId, CodeStat>,
     /// The number of compilations.
     pub compiled: u64,
@@ -34,8 +37,10 @@ pub struct Code {
     /// The size of the bytecode of all methods for which the trace has it, in bytes.
     pub bytecode: i64,
     /// The size of bytecode by method.
+    #[serde(skip)]
     bytecodes: FxHashMap<MethodId, i64>,
     /// The size of code that was not discarded, by address.
+    #[serde(skip)]
     live: FxHashMap<u64, i64>,
     /// The sum of `live`, in bytes.
     live_bytes: i64,

@@ -1,11 +1,13 @@
 //! Garbage-collection pauses.
 
 use super::spans::{Longest, Spans, Timed};
+use crate::saved::by_key;
 use jtrail_model::{Duration, Event, Generation, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// One pause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pause {
     /// The start of the pause.
     pub start: Timestamp,
@@ -30,7 +32,7 @@ impl Timed for Pause {
 }
 
 /// Sums over pauses of one kind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PauseStat {
     /// The lengths of the pauses.
     pub spans: Spans,
@@ -39,7 +41,7 @@ pub struct PauseStat {
 }
 
 /// All pauses of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Collections {
     /// The number of pauses.
     pub count: u64,
@@ -50,16 +52,22 @@ pub struct Collections {
     /// The maximum heap size in bytes; 0 if the trace does not have it.
     pub largest_heap: i64,
     /// The latest heap size in the trace.
+    #[serde(skip)]
     heap: i64,
     /// Sums by generation, and by the number of collector and cause.
+    #[serde(with = "by_key")]
     stats: FxHashMap<(Generation, u32), PauseStat>,
     /// The numbers of pairs of collector and cause. Number 0 is the first pair seen.
+    #[serde(skip)]
     kinds: FxHashMap<(Box<str>, Box<str>), u32>,
     kind_names: Vec<(Box<str>, Box<str>)>,
     /// The number and total length of pauses, by [`bucket`].
+    #[serde(with = "by_key")]
     lengths: FxHashMap<u32, Spans>,
     pauses: Longest<Pause>,
+    #[serde(skip)]
     open: Option<Timestamp>,
+    #[serde(skip)]
     detail: Option<(Generation, u32)>,
 }
 
@@ -164,6 +172,12 @@ impl Collections {
     /// Returns the longest pauses, longest first: at least 10,000, or all if there are fewer.
     pub fn longest(&mut self) -> &[Pause] {
         self.pauses.sorted()
+    }
+
+    /// Returns true if all loaded lengths are in buckets.
+    pub(super) fn is_consistent(&self) -> bool {
+        let most = bucket(i64::MAX);
+        self.lengths.keys().all(|number| *number <= most)
     }
 
     /// Returns the sums by generation, collector and cause, in no particular order.

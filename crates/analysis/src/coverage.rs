@@ -5,12 +5,14 @@
 //! a shared line counts once. It is covered if any of its methods reached it.
 
 use super::Names;
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, LineCount, MethodId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The line counts of one method.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MethodLines {
     /// The number of calls of the method.
     pub calls: u64,
@@ -69,9 +71,10 @@ impl MethodLines {
 }
 
 /// The lines of all methods for which the trace has counts.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Lines by method.
+    #[serde(with = "by_key")]
     pub methods: FxHashMap<MethodId, MethodLines>,
 }
 

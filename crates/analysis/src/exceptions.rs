@@ -10,11 +10,13 @@
 
 use super::KEPT;
 use super::frames::{Frames, Site};
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, ExceptionCatch, ExceptionThrow, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// An exception that was thrown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Throw {
     /// The throwing thread.
     pub thread: ThreadId,
@@ -29,7 +31,7 @@ pub struct Throw {
 }
 
 /// Sums over throws at one site.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThrowStat {
     /// The number of throws.
     pub thrown: u64,
@@ -38,7 +40,7 @@ pub struct ThrowStat {
 }
 
 /// All exceptions of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Exceptions {
     /// The number of throws.
     pub thrown: u64,
@@ -47,14 +49,17 @@ pub struct Exceptions {
     /// The number of catches by handlers that catch everything, if the trace has this detail.
     pub taken_by_all: u64,
     /// Throws by class and site.
+    #[serde(with = "by_key")]
     pub throws: FxHashMap<(ClassId, Site), ThrowStat>,
     /// Catches by class and site.
+    #[serde(with = "by_key")]
     pub catches: FxHashMap<(ClassId, Site), u64>,
     /// The first [`KEPT`] exceptions that were never caught.
     pub uncaught: Vec<Throw>,
     /// The number of further exceptions that were never caught.
     pub more_uncaught: u64,
     /// Exceptions in flight, by thread, in the order of their throws.
+    #[serde(skip)]
     in_flight: FxHashMap<ThreadId, Vec<Throw>>,
 }
 

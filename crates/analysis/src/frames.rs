@@ -4,13 +4,15 @@
 //! is stored once here, under a number. Sums by site use these numbers as part of [`Site`].
 
 use super::readable_signature;
+use crate::saved::texts;
 use jtrail_model::Frame;
 use jtrail_model::names::with_line;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A site in the code: the number of a method's text, and a line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Site {
     method: u32,
     line: i64,
@@ -27,9 +29,11 @@ impl Site {
 }
 
 /// The texts of frames, with their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Frames {
+    #[serde(skip)]
     numbers: FxHashMap<Arc<str>, u32>,
+    #[serde(with = "texts")]
     texts: Vec<Arc<str>>,
 }
 

@@ -3,9 +3,10 @@
 use crate::spans::{Longest, Timed};
 use jtrail_model::{ClassId, ClassInitEnd, ClassInitStart, Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// One run of a class's static initialiser.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Initialisation {
     /// The initialised class.
     pub class: ClassId,
@@ -50,7 +51,7 @@ struct OpenInitialisation {
 }
 
 /// All class initialisations of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Initialisations {
     /// The number of initialisations.
     pub count: u64,
@@ -59,6 +60,7 @@ pub struct Initialisations {
     /// The slowest initialisations.
     pub slowest: Longest<Initialisation>,
     /// The open initialisations of each thread, the innermost last.
+    #[serde(skip)]
     open: FxHashMap<ThreadId, Vec<OpenInitialisation>>,
 }
 

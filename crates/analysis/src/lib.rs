@@ -20,6 +20,7 @@
 //! | `heap` | heap dumps: sums by class, dominators, retained sizes |
 //! | `origin` | machine, process, agent, options |
 //! | `frames` | the texts of stack frames, each kept once |
+//! | [`saved`] | the analysis of a whole trace as bytes |
 //! | [`ahead`], [`parallel`] | reading on several threads |
 //! | `spans`, `table` | the longest time spans; tables by id |
 //!
@@ -48,13 +49,14 @@ mod objects;
 mod origin;
 pub mod parallel;
 mod samples;
+pub mod saved;
 mod spans;
 mod table;
 mod threads;
 
 pub use allocations::{AllocationSite, Allocations};
 pub use call_tree::{CallTree, Callees};
-pub use calls::{Calls, MethodStat, OpenCall, ThreadCalls, Tree};
+pub use calls::{Calls, MethodStat, OpenCall, ThreadCalls, Tree, TreeCut};
 pub use classes::{ClassStat, Classes, Detail, Member, class_flags, field_flags, method_flags};
 pub use code::{Code, CodeStat};
 pub use collections::{Bucket, Collections, Pause, PauseStat};
@@ -78,6 +80,7 @@ use jtrail_model::{
     Timestamp, Totals, Uninstrumented,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// The maximum length of each list of notes and the like. A report shows fewer entries.
 pub const KEPT: usize = 10_000;
@@ -91,7 +94,7 @@ fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
 }
 
 /// Optional parts of an analysis, which take memory or time of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Subjects {
     /// The number of levels of the call tree. Each path in the tree takes a hundred bytes.
     pub levels: usize,
@@ -105,7 +108,7 @@ pub struct Subjects {
 }
 
 /// The results of an analysis: everything that a report shows.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Analysis {
     /// The names.
     pub names: Names,
@@ -143,6 +146,7 @@ pub struct Analysis {
     pub frames: Frames,
     subjects: Subjects,
     /// For each thread, true if its events are selected.
+    #[serde(skip)]
     selected: FxHashMap<ThreadId, bool>,
     /// The first [`KEPT`] gaps in the trace.
     pub lost: Vec<Lost<'static>>,
@@ -179,6 +183,7 @@ pub struct Analysis {
     pub ended: bool,
     /// The pauses of the trace.
     pub pauses: Spans,
+    #[serde(skip)]
     paused: Option<Timestamp>,
     /// The latest CPU time of the process in the trace.
     pub process_cpu: Option<Duration>,
@@ -440,7 +445,7 @@ impl Analysis {
 
     /// Returns the number of methods that should have been instrumented and were not.
     pub fn uninstrumented_methods(&self) -> u64 {
-        let noted = self.uninstrumented.len() as u64 + self.more_uninstrumented;
+        let noted = (self.uninstrumented.len() as u64).saturating_add(self.more_uninstrumented);
         noted.max(self.totals.map_or(0, |t| t.uninstrumented))
     }
 }

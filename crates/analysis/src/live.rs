@@ -2,11 +2,13 @@
 //! only. ([`super::Objects`] counts objects from their single allocations and frees.)
 
 use super::objects::Amount;
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Objects of one class that one thread allocated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LiveCount {
     /// The number of live objects at the last count.
     pub live: u64,
@@ -15,9 +17,10 @@ pub struct LiveCount {
 }
 
 /// All counts of live objects in the trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LiveCounts {
     /// Counts by class and allocating thread.
+    #[serde(with = "by_key")]
     pub counts: FxHashMap<(ClassId, ThreadId), LiveCount>,
     /// The number of counts of all live objects.
     pub tables: u64,

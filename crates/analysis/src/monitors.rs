@@ -8,11 +8,13 @@
 use super::frames::{Frames, Site};
 use super::objects::Objects;
 use super::spans::{Longest, Spans, Timed};
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, Frame, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// One blocking of a thread on a monitor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
     /// The blocked thread.
     pub thread: ThreadId,
@@ -43,7 +45,7 @@ impl Timed for Block {
 }
 
 /// Sums over waits at one site.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct WaitStat {
     /// The lengths of the waits.
     pub spans: Spans,
@@ -54,22 +56,28 @@ pub struct WaitStat {
 }
 
 /// All waits of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Monitors {
     /// Contended enters.
     pub blocked: Spans,
     /// The longest contended enters.
     pub blocks: Longest<Block>,
     /// Contended enters by object. Objects without ids are counted under `ObjectId::NONE`.
+    #[serde(with = "by_key")]
     pub by_object: FxHashMap<ObjectId, (ClassId, Spans)>,
     /// Contended enters by class of the monitor's object.
+    #[serde(with = "by_key")]
     pub by_class: FxHashMap<ClassId, Spans>,
     /// Contended enters by site.
+    #[serde(with = "by_key")]
     pub by_site: FxHashMap<Site, Spans>,
     /// Calls of `Object.wait` by site and class of the object.
+    #[serde(with = "by_key")]
     pub waits: FxHashMap<(Site, ClassId), WaitStat>,
     /// Parks by site and class of the blocker.
+    #[serde(with = "by_key")]
     pub parks: FxHashMap<(Site, ClassId), WaitStat>,
+    #[serde(skip)]
     open: FxHashMap<(ThreadId, Kind), Block>,
 }
 

@@ -5,11 +5,13 @@
 
 use super::live::LiveCount;
 use super::table::{Index, Table};
+use crate::saved::by_key;
 use jtrail_model::{ClassId, Event, ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// A number of objects and their bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Amount {
     /// The number of objects.
     pub objects: u64,
@@ -36,16 +38,19 @@ impl Amount {
 }
 
 /// All objects that have an id.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Objects {
+    #[serde(skip)]
     table: Table<Object>,
     /// Sizes that don't fit into an [`Object`].
+    #[serde(skip)]
     large: FxHashMap<ObjectId, i64>,
     classes: Index<ClassId>,
     threads: Index<ThreadId>,
     live_by_class: Vec<Amount>,
     live_by_thread: Vec<Amount>,
     /// Live objects by the numbers of class and thread.
+    #[serde(with = "by_key")]
     counts: FxHashMap<(u32, u32), LiveCount>,
     /// The freed objects.
     pub freed: Amount,
@@ -137,6 +142,13 @@ impl Objects {
         }
         object.thread = object.thread & !STATE | DEAD;
         self.table.set(id.0, object);
+    }
+
+    /// Returns true if all loaded counts have a class and a thread.
+    pub(super) fn is_consistent(&self) -> bool {
+        let (classes, threads) = (self.classes.keys().len(), self.threads.keys().len());
+        let mut numbers = self.counts.keys();
+        numbers.all(|(class, thread)| (*class as usize) < classes && (*thread as usize) < threads)
     }
 
     /// Returns the object's class; none if the trace does not have it.

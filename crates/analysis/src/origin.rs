@@ -1,14 +1,30 @@
 //! The origin of a trace: machine, process, agent, options and filters.
 
+use crate::saved::facts;
 use jtrail_model::{Event, Text};
+use serde::{Deserialize, Serialize};
 
 /// The key of a fact that is an option.
 const OPTION: &str = "option";
 
+/// All keys of facts.
+pub(super) const KEYS: [&str; 9] = [
+    "machine",
+    "address",
+    "program",
+    "process",
+    "agent",
+    "agent version",
+    "agent parameters",
+    OPTION,
+    "filter",
+];
+
 /// The facts about the origin, as keys and values in the order of the trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// The first [`KEPT`](super::KEPT) facts.
+    #[serde(with = "facts")]
     pub facts: Vec<(&'static str, String)>,
     /// The number of further facts.
     pub more: u64,

@@ -2,11 +2,13 @@
 
 use super::frames::Frames;
 use super::table::Index;
+use crate::saved::by_key;
 use jtrail_model::{Event, Sample, SampleSum, ThreadId, ThreadState};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// The samples of one method.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SampleStat {
     /// Samples in which the method was innermost and the thread was runnable.
     pub own_runnable: u64,
@@ -19,11 +21,12 @@ pub struct SampleStat {
     /// the stack several times.
     pub total: u64,
     /// The number of the last event that was counted in `total`.
+    #[serde(skip)]
     last: u64,
 }
 
 /// The samples of one thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadSamples {
     /// All samples.
     pub all: u64,
@@ -42,17 +45,20 @@ pub const STATES: [ThreadState; 5] = [
 ];
 
 /// All samples of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Samples {
     /// The number of samples.
     pub count: u64,
     /// The number of samples of runnable threads.
     pub runnable: u64,
     /// Samples by thread.
+    #[serde(with = "by_key")]
     pub threads: FxHashMap<ThreadId, ThreadSamples>,
     /// For each thread, the frames that may call the next frame of its tree.
+    #[serde(skip)]
     paths: FxHashMap<ThreadId, Vec<u32>>,
     /// The number of events.
+    #[serde(skip)]
     events: u64,
     methods: Index<u32>,
     stats: Vec<SampleStat>,

@@ -2,10 +2,11 @@
 
 use super::KEPT;
 use jtrail_model::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// Sums over time spans.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Spans {
     /// The number of spans.
     pub count: u64,
@@ -33,7 +34,7 @@ pub trait Timed {
 }
 
 /// The longest spans of many.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Longest<T>(Vec<T>);
 
 impl<T> Default for Longest<T> {

@@ -1,6 +1,7 @@
 //! Tables by id, and numbers for keys.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::hash::Hash;
 
 /// A table from ids to small values. An id that was never set has the default value.
@@ -62,6 +63,23 @@ impl<T: Copy + Default + PartialEq> Table<T> {
                 self.entries += 1;
             }
         }
+    }
+}
+
+/// Serialised as the list of keys.
+impl<K: Serialize> Serialize for Index<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.keys.serialize(serializer)
+    }
+}
+
+impl<'de, K: Deserialize<'de> + Copy + Eq + Hash> Deserialize<'de> for Index<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut index = Self::default();
+        for key in Vec::deserialize(deserializer)? {
+            index.number(key);
+        }
+        Ok(index)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Figures of threads besides their calls: CPU time, ids, and mounts on carriers.
 
+use crate::saved::by_key;
 use jtrail_model::{Duration, Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// The figures of one thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadStat {
     /// The CPU time of the thread, as last reported.
     pub cpu: Option<Duration>,
@@ -14,13 +16,15 @@ pub struct ThreadStat {
     pub mounts: u64,
     /// The time on carriers in ns.
     pub mounted: i64,
+    #[serde(skip)]
     on_carrier_since: Option<Timestamp>,
 }
 
 /// The figures of all threads that have any.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Threads {
     /// Figures by thread.
+    #[serde(with = "by_key")]
     pub all: FxHashMap<ThreadId, ThreadStat>,
 }
 

@@ -1,11 +1,12 @@
 //! The time that recording takes, and its representation as options.
 
 use crate::TraceOption;
+use serde::{Deserialize, Serialize};
 
 /// The time that recording takes, as measured by the agent, in picoseconds; 0 if unknown. Traces
 /// contain the two values as options, in nanoseconds. The header of a log profile has a field for
 /// the first value, and the header of JinsightLive for the second.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// Time of a clock reading.
     pub clock: u64,

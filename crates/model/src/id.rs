@@ -4,6 +4,7 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[derive(serde::Serialize, serde::Deserialize)]
         pub struct $name(pub u64);
 
         impl $name {

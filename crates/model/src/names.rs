@@ -1,5 +1,7 @@
 //! Names of threads, classes and methods.
 
+mod columns;
+
 use crate::{ClassId, Event, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;

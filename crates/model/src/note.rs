@@ -46,7 +46,7 @@ pub enum Note<'a> {
 }
 
 /// Events that are missing in the trace ([`Note::Lost`]).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Lost<'a> {
     /// The thread whose enters and leaves are missing. None if events of any threads and kinds may
     /// be missing.
@@ -62,7 +62,7 @@ pub struct Lost<'a> {
 }
 
 /// A class or method that is not instrumented ([`Note::Uninstrumented`]).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Uninstrumented<'a> {
     /// Class name as in [`crate::ClassDef::name`].
     pub class: Cow<'a, str>,
@@ -82,7 +82,7 @@ pub struct DroppedNote<'a> {
 }
 
 /// Start of a burst ([`Note::Burst`]).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct BurstNote<'a> {
     /// The trigger, as in the agent's option `burst`.
     pub trigger: Cow<'a, str>,
@@ -93,7 +93,7 @@ pub struct BurstNote<'a> {
 }
 
 /// Limits of the calls that are summed ([`Note::ShortCalls`]).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ShortCallsNote {
     /// Calls shorter than this are summed; 0 if the duration does not matter.
     pub min: Duration,
@@ -103,7 +103,7 @@ pub struct ShortCallsNote {
 }
 
 /// A method whose calls are summed from now on ([`Note::Demoted`]).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Demoted {
     /// The method.
     pub method: MethodId,
@@ -126,7 +126,7 @@ pub struct SumsAbove {
 /// Exactness of the times of calls ([`Note::Clock`]). An event of a call has its exact time if its
 /// time differs from that of the thread's preceding event. Otherwise it has the time of the
 /// preceding event, and may be up to a tick early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ClockNote {
     /// Nominal interval between ticks of the clock.
     pub tick: Duration,

@@ -1,14 +1,19 @@
 //! Points in time and lengths of time.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A point in time, in nanoseconds since 1970-01-01 UTC. Only foreign files contain negative
 /// values.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct Timestamp(pub i64);
 
 /// A length of time in nanoseconds. Only foreign files contain negative values.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct Duration(pub i64);
 
 impl Timestamp {

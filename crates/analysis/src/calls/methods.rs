@@ -2,17 +2,21 @@
 
 use super::MethodStat;
 use super::sums::Sums;
+use crate::saved::steps;
 use crate::table::Table;
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
 
 /// The called methods of a trace, numbered in the order of their first calls, with the sums of
 /// their calls.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Methods {
+    #[serde(with = "steps")]
     ids: Vec<MethodId>,
     /// The numbers plus 1; 0 for a method that was not called.
+    #[serde(skip)]
     numbers: Table<u32>,
     pub(super) sums: Sums,
 }

@@ -2,11 +2,13 @@
 
 use super::MethodStat;
 use jtrail_model::{Cost, MethodId};
+use serde::{Deserialize, Serialize};
 
 /// Sums of calls, in a list without gaps. Figures that few traces have are stored in a separate
 /// list, to keep the main list compact.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sums {
+    #[serde(with = "columns")]
     sums: Vec<Sum>,
     /// Details, up to the last number that has any.
     details: Vec<Detail>,
@@ -25,7 +27,7 @@ pub(super) struct Sum {
     pub(super) own_records: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Detail {
     exceptions: u64,
     overhead: i64,
@@ -34,7 +36,98 @@ struct Detail {
     bounds: Option<(i64, i64)>,
 }
 
+/// Sums as a list for each figure, which compress better than a list of sums. `total` and the
+/// numbers of records are differences, because they are 0 for a method that calls no other.
+mod columns {
+    use super::Sum;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Columns {
+        calls: Vec<u64>,
+        own: Vec<i64>,
+        callees: Vec<i64>,
+        own_records: Vec<i64>,
+        callee_records: Vec<i64>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(sums: &[Sum], serializer: S) -> Result<S::Ok, S::Error> {
+        let difference = |a: u64, b: u64| a.wrapping_sub(b) as i64;
+        let all = sums.iter();
+        let columns = Columns {
+            calls: all.clone().map(|s| s.calls).collect(),
+            own: all.clone().map(|s| s.own).collect(),
+            callees: all.clone().map(|s| s.total.wrapping_sub(s.own)).collect(),
+            own_records: all
+                .clone()
+                .map(|s| difference(s.own_records, s.calls))
+                .collect(),
+            callee_records: all
+                .map(|s| difference(s.total_records, s.own_records))
+                .collect(),
+        };
+        columns.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Sum>, D::Error> {
+        let columns = Columns::deserialize(deserializer)?;
+        let count = columns.calls.len();
+        let others = [
+            &columns.own,
+            &columns.callees,
+            &columns.own_records,
+            &columns.callee_records,
+        ];
+        if others.iter().any(|column| column.len() != count) {
+            return Err(D::Error::custom("lists of sums differ in length"));
+        }
+        let sum = |at: usize| {
+            let (calls, own) = (columns.calls[at], columns.own[at]);
+            let own_records = calls.wrapping_add(columns.own_records[at] as u64);
+            Sum {
+                calls,
+                own,
+                total: own.wrapping_add(columns.callees[at]),
+                own_records,
+                total_records: own_records.wrapping_add(columns.callee_records[at] as u64),
+            }
+        };
+        Ok((0..count).map(sum).collect())
+    }
+}
+
+impl Sum {
+    /// Returns the sum without the cost of recording.
+    pub(super) fn net(self, cost: Cost) -> Self {
+        let own = self.own.saturating_sub(cost.of(self.own_records)).max(0);
+        let total = self.total.saturating_sub(cost.of(self.total_records));
+        Self {
+            own,
+            total: total.max(own),
+            ..self
+        }
+    }
+}
+
 impl Sums {
+    /// Returns the number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Returns the figures of a number that every trace has.
+    pub(super) fn sum(&self, number: u32) -> Sum {
+        self.sums[number as usize]
+    }
+
+    /// Returns true if there are `count` entries, and not more details.
+    pub(super) fn fits(&self, count: usize) -> bool {
+        self.sums.len() == count && self.details.len() <= count
+    }
+
     /// Appends an entry of zeros, under the next number.
     pub(super) fn push(&mut self) {
         self.sums.push(Sum::default());
@@ -124,9 +217,7 @@ impl Sums {
     /// Subtracts the cost of recording.
     pub(super) fn without(&mut self, cost: Cost) {
         for sum in &mut self.sums {
-            sum.own = sum.own.saturating_sub(cost.of(sum.own_records)).max(0);
-            sum.total = sum.total.saturating_sub(cost.of(sum.total_records));
-            sum.total = sum.total.max(sum.own);
+            *sum = sum.net(cost);
         }
     }
 }

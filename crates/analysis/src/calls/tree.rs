@@ -5,6 +5,7 @@
 //! without a hash table.
 
 use super::MethodStat;
+use super::cut::Omitted;
 use super::methods::Methods;
 use super::sums::Sums;
 use rustc_hash::FxHashMap;
@@ -24,7 +25,9 @@ pub struct Tree {
     callees: FxHashMap<(u32, u32), u32>,
     /// Sums by path.
     pub(super) sums: Sums,
-    levels: usize,
+    pub(super) levels: usize,
+    /// What was omitted to save the tree.
+    pub(super) omitted: Omitted,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -56,6 +59,7 @@ impl Tree {
             callees: FxHashMap::default(),
             sums,
             levels,
+            omitted: Omitted::default(),
         }
     }
 
@@ -113,7 +117,7 @@ impl Tree {
         path
     }
 
-    fn add_callee(&mut self, caller: u32, method: u32) -> u32 {
+    pub(super) fn add_callee(&mut self, caller: u32, method: u32) -> u32 {
         let path = self.paths.len() as u32;
         let from = &mut self.paths[caller as usize];
         from.callees += 1;

@@ -24,10 +24,11 @@ use jtrail_model::{
     ClassId, Event, GcRoot, HeapDumpId, HeapObject, ObjectId, ObjectReference, Timestamp,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// One heap dump.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Dump {
     /// The id of the dump.
     pub dump: HeapDumpId,
@@ -42,16 +43,20 @@ pub struct Dump {
     /// The number of roots. An object may be a root for several reasons.
     pub roots: u64,
     /// The objects that can't be reached from any root. `None` without graphs.
+    #[serde(skip)]
     pub unreachable: Option<Amount>,
     /// True if the dump has an end event, which means that it is complete.
     pub complete: bool,
     /// The classes of the dump, by descending number of bytes. Empty without graphs.
+    #[serde(skip)]
     pub classes: Vec<DumpClass>,
     /// The number of references, by the classes of the referenced and of the referring object.
     /// Empty without graphs.
+    #[serde(skip)]
     pub referrers: Vec<(ClassId, ClassId, u64)>,
     /// The [`OBJECTS_KEPT`] objects with the largest retained sizes, descending. Empty without
     /// graphs.
+    #[serde(skip)]
     pub objects: Vec<DumpObject>,
 }
 
@@ -85,13 +90,15 @@ pub struct DumpObject {
 pub const OBJECTS_KEPT: usize = 1_000;
 
 /// All heap dumps of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Heap {
+    #[serde(skip)]
     graphs: bool,
     /// The dumps.
     pub dumps: Vec<Dump>,
     /// The number of roots and references that belong to no open dump.
     pub stray: u64,
+    #[serde(skip)]
     open: Option<Open>,
 }
 

@@ -41,7 +41,7 @@ pub struct MethodUncompile {
 }
 
 /// Number of times that one line was reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct LineCount {
     /// Source line.
     pub line: u32,

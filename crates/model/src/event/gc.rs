@@ -2,6 +2,7 @@
 
 use super::Text;
 use crate::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// The start of a garbage collection ([`crate::Event::GcStart`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,7 +25,9 @@ pub struct GcFinish {
 }
 
 /// The part of the heap that was collected.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub enum Generation {
     /// Unknown.
     #[default]
