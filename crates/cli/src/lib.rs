@@ -29,6 +29,10 @@
 
 #![forbid(unsafe_code)]
 
+// Unit tests share the traces of the integration tests, which use this crate by its name.
+#[cfg(test)]
+extern crate self as jtrail_cli;
+
 mod agent;
 mod analyse;
 mod attach;

@@ -72,6 +72,11 @@ impl Args {
         self.only.is_empty() && !self.flags.any()
     }
 
+    /// Returns true if the report is of the whole trace: of all threads, at all times.
+    pub(super) fn is_whole(&self) -> bool {
+        self.span.is_all() && self.thread.is_empty()
+    }
+
     /// Returns the tables to write, in order.
     pub(super) fn tables(&self) -> Vec<Table> {
         let all = Table::value_variants().iter().copied();

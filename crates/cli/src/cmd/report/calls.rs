@@ -167,6 +167,8 @@ impl Report<'_> {
                     self.indented(stat.method, depth - 1),
                 ]);
             }
+            // A loaded tree lacks branches that are too small to be shown.
+            left_out += tree.omitted(path);
             let mut callees = Vec::new();
             for callee in tree.callees(path) {
                 let MethodStat { total, method, .. } = calls.path(callee);

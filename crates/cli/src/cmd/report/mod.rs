@@ -10,6 +10,7 @@
 //! | `waits` | monitors and exceptions |
 //! | `classes` | classes and coverage |
 //! | `heap` | heap dumps |
+//! | `indexed` | the analysis that the index of a trace contains |
 //!
 //! [`jtrail_analysis`] computes the figures, and [`crate::output`] writes them. This module turns
 //! them into rows.
@@ -18,6 +19,7 @@ mod args;
 mod calls;
 mod classes;
 mod heap;
+mod indexed;
 mod objects;
 mod overall;
 mod tables;
@@ -26,7 +28,7 @@ mod waits;
 pub(crate) use args::Args;
 
 use crate::analyse::analyse;
-use crate::input::Input;
+use crate::input::{Ending, Input};
 use crate::outcome::Streams;
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use anyhow::bail;
@@ -34,11 +36,27 @@ use jtrail_analysis::{Analysis, Site};
 use jtrail_model::names::with_line;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
+use std::path::Path;
 use tables::{ShownWhen, Table};
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    run_with(args, streams, indexed::analysis_of_index)
+}
+
+/// Like [`run`]. `saved` returns the saved analysis of a trace if there is one.
+fn run_with(
+    args: &Args,
+    streams: &mut Streams<'_>,
+    saved: impl FnOnce(&Path) -> Option<Vec<u8>>,
+) -> anyhow::Result<u8> {
     let mut input = Input::open(&args.file, true)?;
-    let (mut analysis, ending) = analyse(&mut input, &args.span, &args.thread, args.subjects())?;
+    let file = input.file().filter(|_| args.is_whole());
+    let saved = file.and_then(saved);
+    let (mut analysis, ending) = match saved.and_then(|saved| indexed::analysis(args, &saved)) {
+        // Only what was read without any remark is saved.
+        Some(analysis) => (analysis, Ending::default()),
+        None => analyse(&mut input, &args.span, &args.thread, args.subjects())?,
+    };
     analysis.finish();
     if args.net {
         if analysis.cost.record == 0 {
