@@ -21,6 +21,7 @@
 //! | [`page`] | the page of the viewer |
 //! | `search` | finds calls of a method, and the ends of long calls |
 //! | `waits` | waits with what they are for |
+//! | `totals` | what calls took in a span, by method and thread |
 //! | `sums` | what calls took in a span, by call path and thread |
 
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ mod segment;
 mod slice;
 mod sums;
 mod tile;
+mod totals;
 mod trace;
 mod waits;
 mod walk;
@@ -50,5 +52,6 @@ pub use search::{Found, Occurrences};
 pub use slice::{Kind, Slice};
 pub use sums::{MethodSum, PathSum, Sums, ThreadSum};
 pub use tile::{Rectangle, Tile};
+pub use totals::Totals;
 pub use trace::Trace;
 pub use waits::Wait;

@@ -7,13 +7,13 @@
 //! Each segment is summed up by itself. The time between a thread's last event in a segment and its
 //! first one in the next belongs to the innermost call that is open there.
 
-use crate::index::{Place, ThreadPaths};
+use crate::index::{Index, Place, ThreadPaths};
 use crate::methods::NO_METHOD;
 use crate::remaining::Remaining;
 use crate::slice::Kind;
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
-use jtrail_analysis::CallTree;
+use jtrail_analysis::{CallTree, Callees};
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,14 +31,13 @@ pub struct Sums {
     threads: Arc<BTreeSet<ThreadId>>,
     remaining: Remaining<Item>,
     paths: Paths,
-    of_threads: BTreeMap<ThreadId, ThreadSum>,
     /// For each thread its parts, by segment. There are none at the end.
     parts: BTreeMap<(ThreadId, u32), Part>,
 }
 
 /// Segments that are summed up together.
 #[derive(Clone, Copy, Debug)]
-enum Item {
+pub(crate) enum Item {
     Segment(u32),
     /// A node of the index, whose sums are there.
     Node(Place),
@@ -97,18 +96,13 @@ pub(crate) struct Part {
 impl Sums {
     /// Begins the sums of some threads in a span.
     pub fn new(trace: &Trace, span: [Timestamp; 2], threads: BTreeSet<ThreadId>) -> Self {
-        let mut numbers = BTreeSet::new();
-        for thread in &threads {
-            let of_thread = trace.segments_of(*thread, span).into_iter();
-            numbers.extend(of_thread.map(|number| number as u32));
-        }
+        let items = items(trace, &threads, span, Index::has_paths);
         Self {
             span,
             times: trace.ended(span),
             threads: threads.into(),
-            remaining: Remaining::new(items(trace, numbers, span).into_iter()),
+            remaining: Remaining::new(items.into_iter()),
             paths: Paths::default(),
-            of_threads: BTreeMap::new(),
             parts: BTreeMap::new(),
         }
     }
@@ -160,11 +154,10 @@ impl Sums {
 
     fn add(&mut self, number: u32, worker: Worker) {
         let nodes = self.paths.add(&worker.paths);
-        for (thread, part, sum) in worker.parts {
+        for (thread, part, _) in worker.parts {
             let innermost = part.innermost.map(|node| nodes[node as usize]);
             let part = Part { innermost, ..part };
             self.parts.insert((thread, number), part);
-            self.of_threads.entry(thread).or_default().add(&sum);
         }
     }
 
@@ -177,29 +170,23 @@ impl Sums {
             let mut begin = from;
             match before {
                 Some((same, before)) if same == thread => begin = before.times[1],
-                Some((other, last)) => {
-                    self.add_gap(other, last.innermost[1], until - last.times[1]);
+                Some((_, last)) => {
+                    self.add_gap(last.innermost[1], until - last.times[1]);
                 }
                 None => {}
             }
-            self.add_gap(thread, part.innermost[0], part.times[0] - begin);
+            self.add_gap(part.innermost[0], part.times[0] - begin);
             before = Some((thread, part));
         }
-        if let Some((thread, last)) = before {
-            self.add_gap(thread, last.innermost[1], until - last.times[1]);
+        if let Some((_, last)) = before {
+            self.add_gap(last.innermost[1], until - last.times[1]);
         }
     }
 
-    fn add_gap(&mut self, thread: ThreadId, node: u32, time: i64) {
+    fn add_gap(&mut self, node: u32, time: i64) {
         if node != 0 {
             self.paths.get(node).self_time += time;
-            self.of_threads.entry(thread).or_default().busy += time;
         }
-    }
-
-    /// Returns what each thread did, as far as it is known.
-    pub fn threads(&self) -> &BTreeMap<ThreadId, ThreadSum> {
-        &self.of_threads
     }
 
     /// Returns the call paths. The frames are numbers of methods.
@@ -214,55 +201,24 @@ impl Sums {
 
     /// Returns for each path the time of its calls with their callees, in ns.
     pub fn totals(&self) -> Vec<i64> {
-        let tree = &self.paths.tree;
-        let nodes = 0..tree.len() as u32;
-        let mut totals: Vec<i64> = nodes
-            .clone()
-            .map(|node| self.path(node).self_time)
-            .collect();
-        for node in nodes.skip(1).rev() {
-            totals[tree.parent(node) as usize] += totals[node as usize];
-        }
-        totals
-    }
-
-    /// Returns what the calls of each method took.
-    pub fn methods(&self) -> FxHashMap<u32, MethodSum> {
-        let tree = &self.paths.tree;
-        let callees = tree.callees();
-        let totals = self.totals();
-        let mut sums: FxHashMap<u32, MethodSum> = FxHashMap::default();
-        // Paths that are left, and how many of the open ones have each method.
-        let mut open: Vec<(u32, bool)> = callees.of(0).iter().map(|node| (*node, false)).collect();
-        let mut on_stack: FxHashSet<u32> = FxHashSet::default();
-        let mut outermost = Vec::new();
-        while let Some((node, is_left)) = open.pop() {
-            let method = tree.frame(node);
-            if is_left {
-                if outermost.pop() == Some(true) {
-                    on_stack.remove(&method);
-                }
-                continue;
-            }
-            let path = self.path(node);
-            let sum = sums.entry(method).or_default();
-            sum.calls += path.calls;
-            sum.self_time += path.self_time;
-            let is_outermost = on_stack.insert(method);
-            if is_outermost {
-                sum.total += totals[node as usize];
-            }
-            outermost.push(is_outermost);
-            open.push((node, true));
-            open.extend(callees.of(node).iter().map(|callee| (*callee, false)));
-        }
-        sums
+        self.paths.totals()
     }
 }
 
-/// Returns what is to be summed up so that all these segments are. Nodes have no segment with a
-/// part outside of the span.
-fn items(trace: &Trace, numbers: BTreeSet<u32>, [from, until]: [Timestamp; 2]) -> Vec<Item> {
+/// Returns what is to be summed up for some threads in a span: nodes of the index for which `has`
+/// is true and which have no segment with a part outside of the span, and segments.
+pub(crate) fn items(
+    trace: &Trace,
+    threads: &BTreeSet<ThreadId>,
+    span: [Timestamp; 2],
+    has: impl Fn(&Index, Place) -> bool,
+) -> Vec<Item> {
+    let [from, until] = span;
+    let mut numbers = BTreeSet::new();
+    for thread in threads {
+        let of_thread = trace.segments_of(*thread, span).into_iter();
+        numbers.extend(of_thread.map(|number| number as u32));
+    }
     let Some(index) = trace.index() else {
         return numbers.into_iter().map(Item::Segment).collect();
     };
@@ -272,7 +228,7 @@ fn items(trace: &Trace, numbers: BTreeSet<u32>, [from, until]: [Timestamp; 2]) -
     nodes.reverse();
     while let Some(place) = nodes.pop() {
         let is_inside = |[first, last]: [Timestamp; 2]| first >= from && last < until;
-        if !index.times(place).is_some_and(is_inside) || !index.has_paths(place) {
+        if !index.times(place).is_some_and(is_inside) || !has(&index, place) {
             nodes.extend(index.below(place).rev());
             continue;
         }
@@ -283,6 +239,30 @@ fn items(trace: &Trace, numbers: BTreeSet<u32>, [from, until]: [Timestamp; 2]) -
     }
     items.extend(numbers.range(rest..).copied().map(Item::Segment));
     items
+}
+
+impl MethodSum {
+    /// Adds what the calls took in another span.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.self_time += other.self_time;
+        self.total += other.total;
+    }
+}
+
+/// Adds a time in which the same calls are open: outermost first, these methods. Returns the time,
+/// or 0 if none is open.
+pub(crate) fn add_gap(methods: &mut FxHashMap<u32, MethodSum>, open: &[u32], time: i64) -> i64 {
+    let Some(innermost) = open.last() else {
+        return 0;
+    };
+    methods.entry(*innermost).or_default().self_time += time;
+    for (place, method) in open.iter().enumerate() {
+        if !open[..place].contains(method) {
+            methods.entry(*method).or_default().total += time;
+        }
+    }
+    time
 }
 
 impl ThreadSum {
@@ -309,6 +289,81 @@ impl Paths {
         }
     }
 
+    /// Returns for each path the time of its calls with their callees, in ns.
+    pub(crate) fn totals(&self) -> Vec<i64> {
+        let nodes = 0..self.tree.len() as u32;
+        let mut totals: Vec<i64> = nodes
+            .clone()
+            .map(|node| self.path(node).self_time)
+            .collect();
+        for node in nodes.skip(1).rev() {
+            totals[self.tree.parent(node) as usize] += totals[node as usize];
+        }
+        totals
+    }
+
+    /// Returns the methods of a path, outermost first.
+    pub(crate) fn stack(&self, mut node: u32) -> Vec<u32> {
+        let mut frames = Vec::new();
+        while node != 0 {
+            frames.push(self.tree.frame(node));
+            node = self.tree.parent(node);
+        }
+        frames.reverse();
+        frames
+    }
+
+    /// Returns what the calls of each method took.
+    pub(crate) fn methods(&self) -> FxHashMap<u32, MethodSum> {
+        let (callees, totals) = (self.tree.callees(), self.totals());
+        self.methods_below(0, &callees, &totals)
+    }
+
+    /// Returns what the calls of each method took below each callee of the root.
+    pub(crate) fn methods_below_roots(&self) -> Vec<(u32, FxHashMap<u32, MethodSum>)> {
+        let (callees, totals) = (self.tree.callees(), self.totals());
+        let roots = callees.of(0).iter();
+        roots
+            .map(|root| (*root, self.methods_below(*root, &callees, &totals)))
+            .collect()
+    }
+
+    fn methods_below(
+        &self,
+        root: u32,
+        callees: &Callees,
+        totals: &[i64],
+    ) -> FxHashMap<u32, MethodSum> {
+        let tree = &self.tree;
+        let mut sums: FxHashMap<u32, MethodSum> = FxHashMap::default();
+        // Paths that are left, and how many of the open ones have each method.
+        let mut open: Vec<(u32, bool)> =
+            callees.of(root).iter().map(|node| (*node, false)).collect();
+        let mut on_stack: FxHashSet<u32> = FxHashSet::default();
+        let mut outermost = Vec::new();
+        while let Some((node, is_left)) = open.pop() {
+            let method = tree.frame(node);
+            if is_left {
+                if outermost.pop() == Some(true) {
+                    on_stack.remove(&method);
+                }
+                continue;
+            }
+            let path = self.path(node);
+            let sum = sums.entry(method).or_default();
+            sum.calls += path.calls;
+            sum.self_time += path.self_time;
+            let is_outermost = on_stack.insert(method);
+            if is_outermost {
+                sum.total += totals[node as usize];
+            }
+            outermost.push(is_outermost);
+            open.push((node, true));
+            open.extend(callees.of(node).iter().map(|callee| (*callee, false)));
+        }
+        sums
+    }
+
     #[inline]
     pub(crate) fn get(&mut self, node: u32) -> &mut PathSum {
         let count = self.tree.len().max(node as usize + 1);
@@ -332,16 +387,16 @@ impl Paths {
 }
 
 /// Sums up one segment.
-struct Worker {
+pub(crate) struct Worker {
     span: [Timestamp; 2],
     times: [Timestamp; 2],
     threads: Arc<BTreeSet<ThreadId>>,
-    paths: Paths,
-    parts: Vec<(ThreadId, Part, ThreadSum)>,
+    pub(crate) paths: Paths,
+    pub(crate) parts: Vec<(ThreadId, Part, ThreadSum)>,
 }
 
 /// A thread, while its segment is summed up.
-struct State {
+pub(crate) struct State {
     is_selected: bool,
     /// The times of its first and latest event, cut to the span.
     times: Option<[i64; 2]>,
@@ -351,7 +406,10 @@ struct State {
 }
 
 impl Worker {
-    fn new([span, times]: [[Timestamp; 2]; 2], threads: Arc<BTreeSet<ThreadId>>) -> Self {
+    pub(crate) fn new(
+        [span, times]: [[Timestamp; 2]; 2],
+        threads: Arc<BTreeSet<ThreadId>>,
+    ) -> Self {
         Self {
             span,
             times,
@@ -391,7 +449,7 @@ impl Worker {
         self
     }
 
-    fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
+    pub(crate) fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
         let threads: Threads<Self> =
             trace.walk(&mut trace.reader()?, number as usize, &mut self)?;
         for (id, thread) in threads {

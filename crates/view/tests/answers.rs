@@ -136,7 +136,9 @@ fn session() -> Session {
     let trace = Trace::open(file.path()).expect("read").expect("a trail");
     // The segments are read from the file later.
     let (_, path) = file.keep().expect("kept");
-    let session = Session::new(vec![Opened::new("a <b>.trail".to_owned(), trace)]);
+    let index = file.path().with_added_extension("idx");
+    let opened = Opened::new("a <b>.trail".to_owned(), trace, index).expect("no index");
+    let session = Session::new(vec![opened]);
     session.prepare(|| false).expect("prepared");
     TEMPORARY.with(|all| all.borrow_mut().0.push(path));
     session

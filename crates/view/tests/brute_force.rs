@@ -4,7 +4,7 @@ use jtrail_formats::Format;
 use jtrail_model::*;
 use jtrail_view::{
     Counts, IndexSizes, Kind, MethodSum, NO_METHOD, Overview, PathSum, Rectangle, Slice, Sums,
-    ThreadSum, Tile, Trace,
+    ThreadSum, Tile, Totals, Trace,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -376,9 +376,12 @@ fn sums(trace: &Trace, threads: &BTreeSet<ThreadId>, span: [i64; 2]) -> Expected
         paths.push(path.clone());
         found.paths.insert(path, sums.path(node));
     }
-    let methods = sums.methods().into_iter();
-    found.methods = methods.map(|(method, sum)| (id(method), sum)).collect();
-    let of_threads = sums.threads().iter();
+    let mut totals = Totals::new(trace, span, threads.clone());
+    totals.advance(trace, Time::MAX).expect("sums");
+    assert_eq!(totals.share(), 1.0);
+    let methods = totals.methods().iter();
+    found.methods = methods.map(|(method, sum)| (id(*method), *sum)).collect();
+    let of_threads = totals.threads().iter();
     found.threads = of_threads
         .map(|(id, sum)| (id.0, ThreadSum { levels: 0, ..*sum }))
         .collect();
@@ -538,7 +541,7 @@ proptest! {
             prop_assert_eq!(overview(&trace, span, count), intervals(&maker, span, count), "{:?} {}", span, count);
             for threads in [1..=THREADS, 2..=2] {
                 let threads: BTreeSet<ThreadId> = threads.map(ThreadId).collect();
-                prop_assert_eq!(sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
+                prop_assert_eq!(self::sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
             }
             for thread in 1..=THREADS {
                 let (slices, lines) = found(&trace, thread, span);
@@ -558,12 +561,12 @@ proptest! {
         tiles in proptest::collection::vec((0..12_u32, 0..12_u32, 0.0..1.0_f64), 12),
         block in 1..2000_u64,
         pictures in 1_000..3_000_000_u64,
-        paths in 0..3_000_000_u64,
+        sums in 0..3_000_000_u64,
     ) {
         let maker = Maker::default().run(&actions);
         let (_file, trace) = maker.open();
         let mut index = tempfile::NamedTempFile::new().expect("a file");
-        let sizes = IndexSizes { block, pictures, paths };
+        let sizes = IndexSizes { block, pictures, methods: sums, paths: 3_000_000 - sums };
         let is_complete = trace.write_index(sizes, None, &mut index, |_| true).expect("an index");
         prop_assert!(is_complete);
         prop_assert!(trace.use_index(index.path()).expect("read"));
@@ -575,7 +578,7 @@ proptest! {
             let times = span.map(|ns| Timestamp(START + ns));
             for threads in [1..=THREADS, 2..=2] {
                 let threads: BTreeSet<ThreadId> = threads.map(ThreadId).collect();
-                prop_assert_eq!(sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
+                prop_assert_eq!(self::sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
             }
             let count = 1 << width;
             if let Some(overview) = Overview::of_index(&trace, times, count).expect("read") {

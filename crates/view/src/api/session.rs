@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::query::Query;
-use crate::{Occurrences, Overview, Sums, ThreadSum, Trace};
+use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace};
 use jtrail_analysis::Analysis;
 use jtrail_model::{ThreadId, Timestamp};
 use parking_lot::Mutex;
@@ -79,10 +79,11 @@ pub struct Opened {
     /// Which share of the index is ready, in millionths.
     indexed: AtomicU32,
     /// The sums of the whole trace.
-    whole: Mutex<Arc<Mutex<Sums>>>,
+    whole: Mutex<Arc<Mutex<Totals>>>,
     /// All other events of the whole trace.
     others: Mutex<Overview>,
     sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
+    totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
     overviews: Kept<([Timestamp; 2], usize), Overview>,
     /// Overviews that the index has made.
     counts: Kept<([Timestamp; 2], usize), Overview>,
@@ -108,6 +109,7 @@ impl Opened {
             title,
             trace,
             sums: Kept::default(),
+            totals: Kept::default(),
             overviews: Kept::default(),
             counts: Kept::default(),
             occurrences: Kept::default(),
@@ -142,7 +144,7 @@ impl Opened {
     }
 
     /// Returns the sums of the whole trace, as far as they have been made.
-    pub(super) fn whole(&self) -> Arc<Mutex<Sums>> {
+    pub(super) fn whole(&self) -> Arc<Mutex<Totals>> {
         Arc::clone(&self.whole.lock())
     }
 
@@ -221,21 +223,27 @@ impl Opened {
         Ok(threads.collect())
     }
 
-    /// Returns the sums of some threads in a span; of all if there are none.
+    /// Returns the sums by call path of some threads in a span; of all if there are none.
     pub(super) fn sums(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Sums>> {
+        let new = || Sums::new(&self.trace, span, self.or_all(threads));
+        kept(&self.sums, (span, threads.to_vec()), new)
+    }
+
+    /// Returns the sums by method of some threads in a span; of all if there are none.
+    pub(super) fn totals(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Totals>> {
         let [first, last] = self.trace.span();
         if threads.is_empty() && span[0] <= first && span[1] >= last {
             return self.whole();
         }
-        let key = (span, threads.to_vec());
-        let new = || {
-            let all: BTreeSet<ThreadId> = match threads.is_empty() {
-                true => self.threads.iter().copied().collect(),
-                false => threads.iter().copied().collect(),
-            };
-            Sums::new(&self.trace, span, all)
-        };
-        kept(&self.sums, key, new)
+        let new = || Totals::new(&self.trace, span, self.or_all(threads));
+        kept(&self.totals, (span, threads.to_vec()), new)
+    }
+
+    fn or_all(&self, threads: &[ThreadId]) -> BTreeSet<ThreadId> {
+        match threads.is_empty() {
+            true => self.threads.iter().copied().collect(),
+            false => threads.iter().copied().collect(),
+        }
     }
 
     /// Returns all that happens in a span.
@@ -272,9 +280,9 @@ impl Opened {
 }
 
 /// Begins the sums of a whole trace.
-fn whole(trace: &Trace) -> Arc<Mutex<Sums>> {
+fn whole(trace: &Trace) -> Arc<Mutex<Totals>> {
     let threads = trace.threads().collect();
-    Arc::new(Mutex::new(Sums::new(trace, trace.span(), threads)))
+    Arc::new(Mutex::new(Totals::new(trace, trace.span(), threads)))
 }
 
 /// Returns what is kept under a key; what is new replaces the one that was asked for longest ago.

@@ -6,7 +6,7 @@ use super::query::Query;
 use super::session::Opened;
 use super::{Answer, Fault, TIME, calls};
 use crate::slice::LATER;
-use crate::{MethodSum, Overview, Sums, Wait};
+use crate::{MethodSum, Overview, Sums, Totals, Wait};
 use jtrail_model::{ThreadId, Timestamp};
 use rows::{Column, Table};
 use rustc_hash::FxHashMap;
@@ -24,13 +24,21 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let threads = opened.selected(query)?;
     let what = query.text("what").unwrap_or_default();
     let (table, share) = match what {
-        "methods" | "callers" | "callees" | "threads" | "tree" => {
+        "methods" | "threads" => {
+            let totals = opened.totals(span, &threads);
+            let mut totals = totals.lock();
+            totals.advance(&opened.trace, TIME)?;
+            let table = match what {
+                "methods" => methods(totals.methods()),
+                _ => by_thread(opened, &totals),
+            };
+            (table, totals.share())
+        }
+        "callers" | "callees" | "tree" => {
             let sums = opened.sums(span, &threads);
             let mut sums = sums.lock();
             sums.advance(&opened.trace, TIME)?;
             let table = match what {
-                "methods" => methods(sums.methods()),
-                "threads" => by_thread(opened, &sums),
                 "tree" => return Ok(Answer::json(&tree(&sums, query)?)),
                 _ => related(&sums, query.number("method")?, what == "callees"),
             };
@@ -56,10 +64,8 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
 }
 
 /// Returns the table of methods, the one with the most self time first.
-fn methods(sums: FxHashMap<u32, MethodSum>) -> Table {
-    let sums = sums
-        .into_iter()
-        .filter(|(_, sum)| *sum != MethodSum::default());
+fn methods(sums: &FxHashMap<u32, MethodSum>) -> Table {
+    let sums = sums.iter().filter(|(_, sum)| **sum != MethodSum::default());
     Table {
         columns: vec![
             Column::new("method", "method"),
@@ -101,11 +107,11 @@ fn related(sums: &Sums, method: u32, callees: bool) -> Table {
             sum.total += totals[node as usize];
         }
     }
-    methods(related)
+    methods(&related)
 }
 
-fn by_thread(opened: &Opened, sums: &Sums) -> Table {
-    let rows = sums.threads().iter();
+fn by_thread(opened: &Opened, totals: &Totals) -> Table {
+    let rows = totals.threads().iter();
     Table {
         columns: vec![
             Column::new("thread", "thread"),

@@ -127,13 +127,13 @@ pub(super) fn find(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     sums.advance(&opened.trace, TIME)?;
     let mut found: Vec<_> = sums
         .methods()
-        .into_iter()
+        .iter()
         .filter(|(method, _)| {
-            let [class, name, _] = method_name(opened, *method);
+            let [class, name, _] = method_name(opened, **method);
             format!("{class}.{name}").to_lowercase().contains(&text)
         })
         .collect();
-    found.sort_by_key(|(method, sum)| (std::cmp::Reverse(sum.total), *method));
+    found.sort_by_key(|(method, sum)| (std::cmp::Reverse(sum.total), **method));
     let methods: Vec<Value> = found
         .into_iter()
         .take(MAX_FOUND)

@@ -3,17 +3,18 @@
 //! Workers read the segments and sum each one up. The calling thread joins their summaries: to
 //! blocks of about a MiB of the trail, and each four nodes to one of the level above.
 
-use super::encode::{DetailColumns, LaneColumns, PathColumns, SliceRow, pack};
+use super::encode::{DetailColumns, LaneColumns, MethodColumns, PathColumns, SliceRow, pack};
 use super::facts::Facts;
 use super::file::{Across, Directory, Entry, Fingerprint, OfThreads, Output, Section, since};
+use super::methods::{OfThread, ThreadMethods};
 use super::node::{Estimate, Node};
-use super::paths::ThreadPaths;
 use super::summary::Summary;
 use crate::slice::{EARLIER, LATER, Slice};
 use crate::sums::ThreadSum;
 use crate::trace::Trace;
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,9 @@ pub struct IndexSizes {
     /// What pictures of a block take, in millionths of its size in the trail. Those of all levels
     /// together take a third more.
     pub pictures: u64,
+    /// What sums by method of a node may take, in millionths of its size in the trail. Those of all
+    /// nodes together may take twice that of the trail.
+    pub methods: u64,
     /// What sums by call path of a node may take, in millionths of its size in the trail. Those of
     /// all nodes together may take twice that of the trail.
     pub paths: u64,
@@ -37,8 +41,9 @@ impl Default for IndexSizes {
     fn default() -> Self {
         Self {
             block: 1 << 20,
-            pictures: 13_000,
-            paths: 4_000,
+            pictures: 12_000,
+            methods: 2_500,
+            paths: 3_000,
         }
     }
 }
@@ -70,7 +75,7 @@ pub(super) fn build(
         block: None,
         open: Vec::new(),
         directory: Directory::default(),
-        path_bytes: 0,
+        sum_bytes: [0; 2],
         waits: FxHashMap::default(),
         last_open: BTreeMap::new(),
         across: BTreeMap::new(),
@@ -139,8 +144,8 @@ struct Builder<'t, W> {
     /// By level, the node that is being made above it, and how many nodes it has.
     open: Vec<Option<(Node, usize)>>,
     directory: Directory,
-    /// Bytes of all sums by call path so far.
-    path_bytes: u64,
+    /// Bytes of all sums by method and by call path so far.
+    sum_bytes: [u64; 2],
     /// Waits that have begun, with the first segments of their blocks.
     waits: FxHashMap<ThreadId, (Slice, u32)>,
     /// What is open at the end of each thread's latest segment.
@@ -247,41 +252,59 @@ impl<W: Write> Builder<'_, W> {
             lane_power: node.lane_bins.power,
             threads,
             lanes,
+            methods: self.methods(node)?,
             paths: self.paths(node)?,
         })
     }
 
+    /// Writes the sums by method of a node, if there is room.
+    fn methods(&mut self, node: &Node) -> io::Result<Option<Section>> {
+        let count: usize = node.methods.0.values().map(|of| of.methods.len()).sum();
+        let room = self.room(node, self.sum_bytes[0], self.sizes.methods);
+        let columns = || MethodColumns::new(&node.methods, self.origin());
+        let Some(packed) = packed(count, room, columns) else {
+            return Ok(None);
+        };
+        self.sum_bytes[0] += packed.len() as u64;
+        self.out.bytes(&packed).map(Some)
+    }
+
     /// Writes the sums by call path of a node, if there is room.
     fn paths(&mut self, node: &Node) -> io::Result<Option<Section>> {
+        let Some(paths) = &node.paths else {
+            return Ok(None);
+        };
+        let room = self.room(node, self.sum_bytes[1], self.sizes.paths);
+        let columns = || PathColumns::new(paths, self.origin());
+        let Some(packed) = packed(paths.sums.tree.len(), room, columns) else {
+            return Ok(None);
+        };
+        self.sum_bytes[1] += packed.len() as u64;
+        self.out.bytes(&packed).map(Some)
+    }
+
+    /// Returns how many bytes sums of a node may take, if those of all others took `taken`, and
+    /// they may take so many millionths of its size in the trail.
+    fn room(&self, node: &Node, taken: u64, part: u64) -> u64 {
         let all = self
             .trace
             .end_of(node.segments[1].saturating_sub(1) as usize);
-        let part = |bytes: u64| bytes * self.sizes.paths / 1_000_000;
-        let room = part(2 * all).saturating_sub(self.path_bytes);
-        let room = room.min(part(node.bytes));
-        // A path takes some bytes. Packing what has no room takes time.
-        if node.paths.sums.tree.len() as u64 > room {
-            return Ok(None);
-        }
-        let packed = pack(&PathColumns::new(&node.paths, self.origin()));
-        let Some(packed) = packed.filter(|packed| packed.len() as u64 <= room) else {
-            return Ok(None);
-        };
-        self.path_bytes += packed.len() as u64;
-        self.out.bytes(&packed).map(Some)
+        let part = |bytes: u64| bytes * part / 1_000_000;
+        part(2 * all).saturating_sub(taken).min(part(node.bytes))
     }
 
     /// Returns what each thread does in the whole trace. The calls that are open after a thread's
     /// last event last up to the trace's end.
-    fn whole(&self, mut paths: ThreadPaths) -> BTreeMap<ThreadId, ThreadSum> {
+    fn whole(&self, methods: &ThreadMethods) -> BTreeMap<ThreadId, ThreadSum> {
         let [_, last] = self.trace.ended(self.trace.span());
-        for (thread, part) in std::mem::take(&mut paths.parts) {
-            if part.innermost[1] != paths.root(thread) {
-                let rest = last.0.saturating_sub(part.times[1]).max(0);
-                paths.of_threads.entry(thread).or_default().busy += rest;
+        let of_thread = |(id, of): (&ThreadId, &OfThread)| {
+            let mut sum = of.sum;
+            if !of.open[1].is_empty() {
+                sum.busy += last.0.saturating_sub(of.times[1]).max(0);
             }
-        }
-        paths.of_threads
+            (*id, sum)
+        };
+        methods.0.iter().map(of_thread).collect()
     }
 
     fn end(mut self, analysis: Option<&[u8]>) -> io::Result<()> {
@@ -295,7 +318,7 @@ impl<W: Write> Builder<'_, W> {
                     self.finish(above, level + 1)?;
                 } else {
                     // A single node at the top needs none above: it has everything.
-                    self.facts.set_threads(&self.whole(above.paths));
+                    self.facts.set_threads(&self.whole(&above.methods));
                 }
             }
             level += 1;
@@ -326,4 +349,13 @@ impl<W: Write> Builder<'_, W> {
         self.out.end(&self.directory)?;
         Ok(())
     }
+}
+
+/// Returns packed columns, if they have room. A sum takes some bytes: packing what has no room
+/// takes time.
+fn packed<T: Serialize>(sums: usize, room: u64, columns: impl FnOnce() -> T) -> Option<Vec<u8>> {
+    if sums as u64 > room {
+        return None;
+    }
+    pack(&columns()).filter(|packed| packed.len() as u64 <= room)
 }

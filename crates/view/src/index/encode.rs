@@ -2,10 +2,11 @@
 
 use super::bins::{Cell, Detail, Level, MAX_LEVELS};
 use super::lanes::Lanes;
+use super::methods::{OfThread, ThreadMethods};
 use super::paths::ThreadPaths;
 use crate::overview::Counts;
 use crate::slice::{Kind, Slice};
-use crate::sums::{Part, PathSum, ThreadSum};
+use crate::sums::{MethodSum, Part, PathSum, ThreadSum};
 use jtrail_model::{ThreadId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -327,6 +328,85 @@ impl PathColumns {
             paths.of_threads.insert(ThreadId(*thread), sum);
         }
         Some(paths)
+    }
+}
+
+/// [`ThreadMethods`].
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct MethodColumns {
+    threads: Vec<u64>,
+    /// By thread.
+    times: Vec<[i64; 2]>,
+    sums: Vec<(u64, i64, u32)>,
+    open: Vec<[Vec<u32>; 2]>,
+    counts: Vec<u32>,
+    /// Differences within a thread.
+    methods: Vec<u32>,
+    calls: Vec<u64>,
+    self_times: Vec<i64>,
+    totals: Vec<i64>,
+}
+
+impl MethodColumns {
+    pub(super) fn new(methods: &ThreadMethods, origin: Timestamp) -> Self {
+        let mut columns = Self::default();
+        for (thread, of_thread) in &methods.0 {
+            columns.threads.push(thread.0);
+            let [first, last] = of_thread.times;
+            let times = [first.wrapping_sub(origin.0), last.wrapping_sub(first)];
+            columns.times.push(times);
+            let sum = of_thread.sum;
+            columns.sums.push((sum.calls, sum.busy, sum.levels));
+            columns.open.push(of_thread.open.clone());
+            columns.counts.push(of_thread.methods.len() as u32);
+            let mut all: Vec<_> = of_thread.methods.iter().collect();
+            all.sort_unstable_by_key(|(method, _)| **method);
+            let mut before = 0;
+            for (method, sum) in all {
+                columns.methods.push(method - before);
+                before = *method;
+                columns.calls.push(sum.calls);
+                columns.self_times.push(sum.self_time);
+                columns.totals.push(sum.total - sum.self_time);
+            }
+        }
+        columns
+    }
+
+    /// Returns the sums; `None` if the columns do not fit together.
+    pub(super) fn methods(self, origin: Timestamp) -> Option<ThreadMethods> {
+        let mut all = ThreadMethods::default();
+        let mut open = self.open.into_iter();
+        let mut at = 0;
+        for (place, thread) in self.threads.iter().enumerate() {
+            let mut of_thread = OfThread {
+                open: open.next()?,
+                ..OfThread::default()
+            };
+            let [first, length] = *self.times.get(place)?;
+            let first = first.wrapping_add(origin.0);
+            of_thread.times = [first, first.wrapping_add(length)];
+            let (calls, busy, levels) = *self.sums.get(place)?;
+            of_thread.sum = ThreadSum {
+                calls,
+                busy,
+                levels,
+            };
+            let mut method = 0_u32;
+            for _ in 0..*self.counts.get(place)? {
+                method = method.wrapping_add(*self.methods.get(at)?);
+                let self_time = *self.self_times.get(at)?;
+                let sum = MethodSum {
+                    calls: *self.calls.get(at)?,
+                    self_time,
+                    total: self.totals.get(at)?.wrapping_add(self_time),
+                };
+                of_thread.methods.insert(method, sum);
+                at += 1;
+            }
+            all.0.insert(ThreadId(*thread), of_thread);
+        }
+        Some(all)
     }
 }
 

@@ -98,6 +98,7 @@ pub(super) struct Entry {
     pub(super) lane_power: u8,
     pub(super) threads: Option<Section>,
     pub(super) lanes: Option<Section>,
+    pub(super) methods: Option<Section>,
     pub(super) paths: Option<Section>,
 }
 

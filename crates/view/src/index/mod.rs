@@ -7,7 +7,7 @@
 //! - for each thread its slices, at a resolution of its own: what is shorter than a bin of 2^n ns is
 //!   counted by bin and level, and everything else is there with its exact times
 //! - for each thread what it does by bin
-//! - sums by thread and call path, if they take few bytes
+//! - sums by thread and method, and by thread and call path, if they take few bytes
 //!
 //! A node takes as many bytes as others of its level: with each level, bins get four times as long.
 //! So a picture of any width takes nodes whose bins are not longer than its pixels, and nothing else.
@@ -19,6 +19,7 @@
 //! | `bins` | slices at a resolution |
 //! | `lanes` | what a thread does by bin |
 //! | `paths` | sums by thread and call path |
+//! | `methods` | sums by thread and method |
 //! | `facts` | what it says of the whole trace |
 //! | `node` | nodes, and how long their bins are |
 //! | `build` | makes the index |
@@ -31,6 +32,7 @@ mod encode;
 mod facts;
 mod file;
 mod lanes;
+mod methods;
 mod node;
 mod paths;
 mod summary;
@@ -39,12 +41,13 @@ pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
 pub use build::IndexSizes;
 pub(crate) use facts::Facts;
 pub(crate) use lanes::Lanes;
+pub(crate) use methods::{OfThread, ThreadMethods};
 pub(crate) use paths::ThreadPaths;
 
 use crate::cache::Cache;
 use crate::slice::Slice;
 use crate::trace::Trace;
-use encode::{DetailColumns, PathColumns};
+use encode::{DetailColumns, MethodColumns, PathColumns};
 use file::{Across, Directory, Entry, Fingerprint, OfThreads, Section};
 use jtrail_model::{MethodId, ThreadId, Timestamp};
 use parking_lot::Mutex;
@@ -272,6 +275,20 @@ impl Index {
     pub(crate) fn lanes(&self, place: Place) -> io::Result<Option<Vec<(ThreadId, Lanes)>>> {
         let columns = section::<encode::LaneColumns>(&self.file, self.entry(place).lanes)?;
         Ok(columns.and_then(|columns| columns.lanes()))
+    }
+
+    /// Returns true if a node has sums by method.
+    pub(crate) fn has_methods(&self, place: Place) -> bool {
+        self.entry(place).methods.is_some()
+    }
+
+    /// Returns the sums by thread and method; `None` if there are none or they are damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn methods(&self, place: Place) -> io::Result<Option<ThreadMethods>> {
+        let columns = section::<MethodColumns>(&self.file, self.entry(place).methods)?;
+        Ok(columns.and_then(|columns| columns.methods(self.origin)))
     }
 
     /// Returns true if a node has sums by call path.

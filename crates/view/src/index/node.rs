@@ -2,6 +2,7 @@
 
 use super::bins::{Bins, Detail};
 use super::lanes::Lanes;
+use super::methods::ThreadMethods;
 use super::paths::ThreadPaths;
 use super::summary::Summary;
 use jtrail_model::{ThreadId, Timestamp};
@@ -9,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// Part of the room that lanes may take.
 const LANES: f64 = 0.15;
+/// Maximum number of call paths of a node, up to those that the last part adds.
+const MAX_PATHS: usize = 200_000;
 /// A node with fewer bins has no pictures of the threads with the fewest cells.
 const MIN_BINS: u64 = 4;
 
@@ -25,7 +28,9 @@ pub(super) struct Node {
     /// The first and the last time.
     pub(super) times: Option<[Timestamp; 2]>,
     pub(super) threads: BTreeMap<ThreadId, OfThread>,
-    pub(super) paths: ThreadPaths,
+    pub(super) methods: ThreadMethods,
+    /// `None` if there are too many.
+    pub(super) paths: Option<ThreadPaths>,
 }
 
 /// What a thread does in a node.
@@ -85,7 +90,8 @@ impl Node {
             bytes: 0,
             times: None,
             threads: BTreeMap::new(),
-            paths: ThreadPaths::default(),
+            methods: ThreadMethods::default(),
+            paths: Some(ThreadPaths::default()),
         }
     }
 
@@ -109,7 +115,8 @@ impl Node {
             own.detail.get_or_insert_default().append(thread.detail);
             own.lanes.append(thread.lanes);
         }
-        self.paths.append(&summary.paths);
+        self.methods.append(ThreadMethods::of(&summary.paths));
+        self.add_paths(Some(&summary.paths));
     }
 
     /// Adds the next node.
@@ -137,7 +144,15 @@ impl Node {
                 own.detail = None;
             }
         }
-        self.paths.append(&node.paths);
+        self.methods.append(node.methods);
+        self.add_paths(node.paths.as_ref());
+    }
+
+    fn add_paths(&mut self, more: Option<&ThreadPaths>) {
+        match (&mut self.paths, more) {
+            (Some(paths), Some(more)) if paths.sums.tree.len() <= MAX_PATHS => paths.append(more),
+            _ => self.paths = None,
+        }
     }
 
     /// Makes the bins of slices and those of lanes at least as large as others. Returns them.

@@ -1,0 +1,82 @@
+//! Sums by thread and method.
+
+use super::paths::ThreadPaths;
+use crate::sums::{MethodSum, ThreadSum, add_gap};
+use jtrail_analysis::CallTree;
+use jtrail_model::ThreadId;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Sums by thread and method.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadMethods(pub(crate) BTreeMap<ThreadId, OfThread>);
+
+/// What a thread's calls took in some segments.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OfThread {
+    pub(crate) methods: FxHashMap<u32, MethodSum>,
+    pub(crate) sum: ThreadSum,
+    /// The times of the first and the last event, in ns.
+    pub(crate) times: [i64; 2],
+    /// The methods of the calls that are open before the first and after the last event, outermost
+    /// first.
+    pub(crate) open: [Vec<u32>; 2],
+}
+
+impl ThreadMethods {
+    /// Sums up by method what is summed up by path.
+    pub(crate) fn of(paths: &ThreadPaths) -> Self {
+        let mut all = BTreeMap::new();
+        let tree = &paths.sums.tree;
+        let by_root = paths.sums.methods_below_roots();
+        for (root, methods) in by_root {
+            let thread = paths.threads[tree.frame(root) as usize];
+            let Some(part) = paths.parts.get(&thread) else {
+                continue;
+            };
+            let of_thread = OfThread {
+                methods,
+                sum: paths.of_threads.get(&thread).copied().unwrap_or_default(),
+                times: part.times,
+                open: part.innermost.map(|node| stack(tree, node, root)),
+            };
+            all.insert(thread, of_thread);
+        }
+        Self(all)
+    }
+
+    /// Adds the sums of later segments, and the time in between.
+    pub(crate) fn append(&mut self, later: Self) {
+        for (thread, more) in later.0 {
+            match self.0.get_mut(&thread) {
+                Some(own) => own.append(more),
+                None => _ = self.0.insert(thread, more),
+            }
+        }
+    }
+}
+
+impl OfThread {
+    fn append(&mut self, later: Self) {
+        for (method, sum) in &later.methods {
+            self.methods.entry(*method).or_default().add(sum);
+        }
+        self.sum.add(&later.sum);
+        let gap = (later.times[0] - self.times[1]).max(0);
+        self.sum.busy += add_gap(&mut self.methods, &later.open[0], gap);
+        self.times[1] = later.times[1].max(self.times[1]);
+        let [_, last] = later.open;
+        self.open[1] = last;
+    }
+}
+
+/// Returns the frames of a path below a node, outermost first.
+fn stack(tree: &CallTree, mut node: u32, below: u32) -> Vec<u32> {
+    let mut frames = Vec::new();
+    while node != below && node != 0 {
+        frames.push(tree.frame(node));
+        node = tree.parent(node);
+    }
+    frames.reverse();
+    frames
+}

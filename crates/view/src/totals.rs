@@ -1,0 +1,176 @@
+//! What the calls of each method and thread took in a span.
+
+use crate::index::{Index, OfThread, Place, ThreadMethods};
+use crate::remaining::Remaining;
+use crate::sums::{Item, MethodSum, ThreadSum, Worker, add_gap, items};
+use crate::trace::Trace;
+use jtrail_model::{ThreadId, Timestamp};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the calls of each method and thread took in a span, as far as it has been summed up. Times
+/// are cut to the span, and calls count where they begin, as in [`crate::Sums`].
+#[derive(Debug)]
+pub struct Totals {
+    span: [Timestamp; 2],
+    /// The part of the span in which the trace has events.
+    times: [Timestamp; 2],
+    threads: Arc<BTreeSet<ThreadId>>,
+    remaining: Remaining<Item>,
+    methods: FxHashMap<u32, MethodSum>,
+    of_threads: BTreeMap<ThreadId, ThreadSum>,
+    /// For each thread its parts, by segment. There are none at the end.
+    parts: BTreeMap<(ThreadId, u32), Part>,
+}
+
+/// A thread in some segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    times: [i64; 2],
+    /// The methods of the calls that are open before the first and after the last event.
+    open: [Vec<u32>; 2],
+}
+
+/// What was summed up of some segments.
+#[derive(Debug, Default)]
+struct Done {
+    methods: FxHashMap<u32, MethodSum>,
+    parts: Vec<((ThreadId, u32), Part, ThreadSum)>,
+}
+
+impl Totals {
+    /// Begins the sums of some threads in a span.
+    pub fn new(trace: &Trace, span: [Timestamp; 2], threads: BTreeSet<ThreadId>) -> Self {
+        let has = |index: &Index, place: Place| index.has_methods(place);
+        let items = items(trace, &threads, span, has);
+        Self {
+            span,
+            times: trace.ended(span),
+            threads: threads.into(),
+            remaining: Remaining::new(items.into_iter()),
+            methods: FxHashMap::default(),
+            of_threads: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// Returns which share of the span has been summed up: 1 if all is.
+    pub fn share(&self) -> f64 {
+        self.remaining.share()
+    }
+
+    /// Returns what the calls of each method took, as far as it is known.
+    pub fn methods(&self) -> &FxHashMap<u32, MethodSum> {
+        &self.methods
+    }
+
+    /// Returns what each thread did, as far as it is known.
+    pub fn threads(&self) -> &BTreeMap<ThreadId, ThreadSum> {
+        &self.of_threads
+    }
+
+    /// Sums up more segments on all processors, until everything is summed up or the time is over.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
+        let (spans, threads) = ([self.span, self.times], Arc::clone(&self.threads));
+        let index = trace.index();
+        let segment = |done: &mut Done, number: u32| -> io::Result<()> {
+            let worker = Worker::new(spans, Arc::clone(&threads)).run(trace, number)?;
+            done.add_worker(number, &worker);
+            Ok(())
+        };
+        let read = |item: &Item| -> io::Result<Done> {
+            let mut done = Done::default();
+            match (item, &index) {
+                (Item::Segment(number), _) => segment(&mut done, *number)?,
+                (Item::Node(place), Some(index)) => {
+                    let [first, end] = index.segments(*place);
+                    match index.methods(*place)? {
+                        Some(methods) => done.add_node(first, methods, &threads),
+                        // What is damaged in the index is still in the trail.
+                        None => (first..end).try_for_each(|n| segment(&mut done, n))?,
+                    }
+                }
+                (Item::Node(_), None) => {}
+            }
+            Ok(done)
+        };
+        let mut remaining = std::mem::take(&mut self.remaining);
+        let done = remaining.advance(time, read, |_, done| self.add(done));
+        self.remaining = remaining;
+        done?;
+        if self.share() >= 1.0 {
+            self.add_gaps();
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, done: Done) {
+        for (method, sum) in done.methods {
+            self.methods.entry(method).or_default().add(&sum);
+        }
+        for (key, part, sum) in done.parts {
+            self.of_threads.entry(key.0).or_default().add(&sum);
+            self.parts.insert(key, part);
+        }
+    }
+
+    /// Adds the time between the parts of each thread, and before and after them.
+    fn add_gaps(&mut self) {
+        let [from, until] = self.times.map(|time| time.0);
+        let mut before: Option<(ThreadId, Part)> = None;
+        for ((thread, _), part) in std::mem::take(&mut self.parts) {
+            let mut begin = from;
+            match before.take() {
+                Some((same, before)) if same == thread => begin = before.times[1],
+                Some((other, last)) => {
+                    self.add_gap(other, &last.open[1], until - last.times[1]);
+                }
+                None => {}
+            }
+            self.add_gap(thread, &part.open[0], part.times[0] - begin);
+            before = Some((thread, part));
+        }
+        if let Some((thread, last)) = before {
+            self.add_gap(thread, &last.open[1], until - last.times[1]);
+        }
+    }
+
+    fn add_gap(&mut self, thread: ThreadId, open: &[u32], time: i64) {
+        let busy = add_gap(&mut self.methods, open, time);
+        if busy != 0 {
+            self.of_threads.entry(thread).or_default().busy += busy;
+        }
+    }
+}
+
+impl Done {
+    fn add_worker(&mut self, number: u32, worker: &Worker) {
+        for (method, sum) in worker.paths.methods() {
+            self.methods.entry(method).or_default().add(&sum);
+        }
+        for (thread, part, sum) in &worker.parts {
+            let open = part.innermost.map(|node| worker.paths.stack(node));
+            let times = part.times;
+            self.parts
+                .push(((*thread, number), Part { times, open }, *sum));
+        }
+    }
+
+    fn add_node(&mut self, number: u32, all: ThreadMethods, threads: &BTreeSet<ThreadId>) {
+        let is_selected = |(id, _): &(ThreadId, OfThread)| threads.contains(id);
+        for (thread, of_thread) in all.0.into_iter().filter(is_selected) {
+            for (method, sum) in of_thread.methods {
+                self.methods.entry(method).or_default().add(&sum);
+            }
+            let (times, open) = (of_thread.times, of_thread.open);
+            self.parts
+                .push(((thread, number), Part { times, open }, of_thread.sum));
+        }
+    }
+}
