@@ -4,6 +4,7 @@ use crate::slice::{EARLIER, Kind, LATER};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{Event, ObjectId, ThreadId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// A wait of a thread.
@@ -25,15 +26,15 @@ pub struct Wait {
     pub owner: ThreadId,
 }
 
-/// Collects the waits of a thread in a segment.
-struct Waits {
-    thread: ThreadId,
+/// Collects the waits of threads in a segment.
+struct Waits<'a> {
+    threads: &'a BTreeSet<ThreadId>,
     /// Object and owner of the wait that begins.
     begins: (ObjectId, ThreadId),
     found: Vec<Wait>,
 }
 
-impl Walk for Waits {
+impl Walk for Waits<'_> {
     type Extra = Option<Wait>;
     type Thread = ThreadId;
 
@@ -48,7 +49,7 @@ impl Walk for Waits {
         open: &[Open<Self::Extra>],
         begin: Begin,
     ) -> Self::Extra {
-        if begin.kind.is_call() || *thread != self.thread {
+        if begin.kind.is_call() || !self.threads.contains(thread) {
             return None;
         }
         let (object, owner) = std::mem::take(&mut self.begins);
@@ -76,14 +77,12 @@ impl Walk for Waits {
     }
 
     fn other(&mut self, event: &Event<'_>) {
-        if event.thread() == Some(self.thread) {
-            self.begins = match event {
-                Event::MonitorContendedEnter(e) => (e.object, e.owner),
-                Event::MonitorWait(e) => (e.object, ThreadId::NONE),
-                Event::ThreadPark(e) => (e.object, ThreadId::NONE),
-                _ => self.begins,
-            };
-        }
+        self.begins = match event {
+            Event::MonitorContendedEnter(e) => (e.object, e.owner),
+            Event::MonitorWait(e) => (e.object, ThreadId::NONE),
+            Event::ThreadPark(e) => (e.object, ThreadId::NONE),
+            _ => Default::default(),
+        };
     }
 }
 
@@ -93,31 +92,66 @@ impl Trace {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn waits(&self, thread: ThreadId, span: [Timestamp; 2]) -> io::Result<Vec<Wait>> {
+        let mut all = Vec::new();
+        self.waits_of(&BTreeSet::from([thread]), span, |wait| all.push(wait))?;
+        Ok(all)
+    }
+
+    /// Passes the waits of some threads that overlap a span to `visit`, those of each thread in the
+    /// order of their ends.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn waits_of(
+        &self,
+        threads: &BTreeSet<ThreadId>,
+        span: [Timestamp; 2],
+        mut visit: impl FnMut(Wait),
+    ) -> io::Result<()> {
+        // Only segments that a thread needs have its waits.
+        let mut needs: BTreeMap<usize, BTreeSet<ThreadId>> = BTreeMap::new();
+        for thread in threads {
+            let numbers = self.segments_of(*thread, span);
+            // A wait that is open at the begin of the span begins in the thread's segment before.
+            let before = self.segments_until(*thread, span[0]).into_iter().rev();
+            let before = before.skip_while(|number| numbers.first().is_some_and(|n| number >= n));
+            for number in before.take(1).chain(numbers.iter().copied()) {
+                needs.entry(number).or_default().insert(*thread);
+            }
+        }
+        let [from, until] = span;
+        let mut visit = |wait: Wait| {
+            if wait.begin < until && (wait.end > from || wait.begin >= from) {
+                visit(wait);
+            }
+        };
         let mut reader = self.reader()?;
-        let mut all: Vec<Wait> = Vec::new();
-        let mut open: Option<Wait> = None;
-        for number in self.segments_of(thread, span) {
+        let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
+        for (number, threads) in needs {
             let mut waits = Waits {
-                thread,
+                threads: &threads,
                 begins: Default::default(),
                 found: Vec::new(),
             };
-            let threads = self.walk(&mut reader, number, &mut waits)?;
+            let walked = self.walk(&mut reader, number, &mut waits)?;
             for wait in waits.found {
-                match open.take() {
-                    Some(begun) if wait.begin == EARLIER => all.push(Wait {
+                match open.remove(&wait.thread) {
+                    Some(begun) if wait.begin == EARLIER => visit(Wait {
                         end: wait.end,
                         ..begun
                     }),
-                    _ => all.push(wait),
+                    _ => visit(wait),
                 }
             }
-            let last = threads.get(&thread).and_then(|thread| thread.open.last());
-            open = last.and_then(|open| open.extra);
+            for thread in &threads {
+                let last = walked.get(thread).and_then(|thread| thread.open.last());
+                match last.and_then(|open| open.extra) {
+                    Some(wait) => open.insert(*thread, wait),
+                    None => open.remove(thread),
+                };
+            }
         }
-        all.extend(open);
-        let [from, until] = span;
-        all.retain(|wait| wait.begin < until && (wait.end > from || wait.begin >= from));
-        Ok(all)
+        open.into_values().for_each(visit);
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ use jtrail_model::{ThreadId, Timestamp};
 use rows::{Column, Table};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Maximum number of call paths without `limit`; the smallest ones are left out.
 const MAX_PATHS: usize = 20_000;
@@ -211,13 +212,14 @@ fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<
         };
         end.since(wait.begin).0
     };
-    for thread in threads {
-        all.extend(opened.trace.waits(*thread, span)?);
+    let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
+    opened.trace.waits_of(&threads, span, |wait| {
+        all.push(wait);
         if all.len() > 2 * MAX_WAITS {
             all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
             all.truncate(MAX_WAITS);
         }
-    }
+    })?;
     all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
     let names = ["blocked on a monitor", "Object.wait", "parked"];
     let rows = all.iter().take(MAX_WAITS).enumerate().map(|(place, wait)| {
