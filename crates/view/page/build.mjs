@@ -1,5 +1,6 @@
 // Bundles the page into dist/, or the unit tests into .build/ (with `--tests`).
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 const common = { bundle: true, jsx: 'automatic', jsxImportSource: 'preact', charset: 'utf8', logLevel: 'warning' };
@@ -32,4 +33,7 @@ if (process.argv.includes('--tests')) {
   });
   await build({ ...common, entryPoints: { view: 'src/view.css' }, outdir: 'dist', minify: true, target: ['chrome111', 'firefox113', 'safari16.4'] });
   await copyFile('src/index.html', 'dist/index.html');
+  // The policy of a stand-alone page allows this script and this style sheet alone.
+  const hash = async (name) => createHash('sha256').update(await readFile(`dist/${name}`)).digest('base64');
+  await writeFile('dist/view.sha256', `${await hash('view.js')}\n${await hash('view.css')}\n`);
 }

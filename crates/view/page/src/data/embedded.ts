@@ -61,7 +61,7 @@ export class EmbeddedSource implements Source {
   }
 
   async traces(): Promise<TraceInfo[]> {
-    return this.data.traces.map((trace) => trace.info);
+    return this.data.traces.map(({ info, lanes }) => ({ ...info, part: { from: lanes.from, until: lanes.until } }));
   }
 
   async methods(trace: number, ids: readonly number[]): Promise<Record<string, MethodName>> {
@@ -138,9 +138,9 @@ export class EmbeddedSource implements Source {
 
   async find(trace: number, text: string): Promise<Found[]> {
     const wanted = text.toLowerCase();
-    const { methods, info } = this.data.traces[trace]!;
+    const { methods, lanes } = this.data.traces[trace]!;
     const ids = new Set(Object.keys(methods).map(Number).filter((id) => fullName(methods[id]!).toLowerCase().includes(wanted)));
-    const query = { span: { from: 0, until: info.duration + 1 }, threads: null };
+    const query = { span: { from: lanes.from, until: lanes.until }, threads: null };
     const sums = (this.totals[trace] ??= sumMethods([...this.rows(trace, query)])).rows as [number, number, number, number][];
     return sums.filter(([id]) => ids.has(id)).map(([id, calls, self, total]): Found => [id, calls, total, self]).sort((a, b) => b[2] - a[2]).slice(0, 200);
   }
@@ -171,12 +171,15 @@ export class EmbeddedSource implements Source {
     let [previous, next] = [at - 1, at + 1];
     while (previous >= 0 && !isSame(previous)) previous--;
     while (next < slices.begin.length && !isSame(next)) next++;
+    const { lanes } = this.data.traces[trace]!;
+    // Callees outside of the part are unknown.
+    const isInPart = begin >= lanes.from && end <= lanes.until;
     return {
       method,
       begin,
       end,
       level,
-      self: self[at]!,
+      self: isInPart ? self[at]! : null,
       exception: slices.kind[at] === Kind.exception,
       caller: above === undefined ? null : { method: slices.method[above]!, ...where(above) },
       previous: previous < 0 ? null : { thread: number, ...where(previous) },

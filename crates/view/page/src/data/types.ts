@@ -1,6 +1,7 @@
 // What the server, or the embedded data, answers. API.md describes each field.
 
 import type { TreeNodes } from '../pure/flame.ts';
+import type { Span } from '../pure/span.ts';
 
 export interface Missing {
   from: number;
@@ -34,6 +35,8 @@ export interface TraceInfo {
   cost: { per_call_ns: number; text: string } | null;
   indexed: number;
   live: boolean;
+  /** The part of the trace that a stand-alone page has. */
+  part?: Span;
   threads: Threads;
 }
 

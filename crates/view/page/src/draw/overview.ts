@@ -2,8 +2,8 @@
 
 import type { HeatMap, Lanes, Occurrences } from '../data/types.ts';
 import { type Theme, css, heatColour } from '../pure/colour.ts';
-import { axis, bytes, count, duration, shortCount, visible } from '../pure/format.ts';
-import { Scale, type Span } from '../pure/span.ts';
+import { axis, bytes, count, duration, moment, shortCount, visible } from '../pure/format.ts';
+import { Scale, type Span, length } from '../pure/span.ts';
 import type { Heat } from '../pure/state.ts';
 import type { Measure, Pen } from './pen.ts';
 
@@ -17,7 +17,8 @@ export interface OverviewPicture {
   width: number;
   theme: Theme;
   measure: Measure;
-  limit: number;
+  /** The span of the picture. */
+  whole: Span;
   view: Span;
   selection: Span | null;
   /** Selected threads: their rows are marked. */
@@ -63,8 +64,8 @@ export function overviewHeight(rows: number, hasMethod: boolean): number {
   return AXIS + rows * rowHeight(rows) + 5 + (hasMethod ? 6 : 5) * (LANE + 1) + 2;
 }
 
-export function overviewScale(picture: Pick<OverviewPicture, 'limit' | 'width'>): Scale {
-  return new Scale({ from: 0, until: picture.limit }, Math.max(1, picture.width - LABELS), LABELS);
+export function overviewScale(picture: Pick<OverviewPicture, 'whole' | 'width'>): Scale {
+  return new Scale(picture.whole, Math.max(1, picture.width - LABELS), LABELS);
 }
 
 export function drawOverview(pen: Pen, picture: OverviewPicture): void {
@@ -74,12 +75,17 @@ export function drawOverview(pen: Pen, picture: OverviewPicture): void {
 
 /** Draws all but the spans. It changes rarely, so that the page keeps it as an image. */
 export function drawRun(pen: Pen, picture: OverviewPicture): void {
-  const { width, theme, lanes, limit } = picture;
+  const { width, theme, lanes, whole } = picture;
   const scale = overviewScale(picture);
   const places = overviewLanes(picture);
   const height = heightOf(picture);
   pen.rect(0, 0, width, height, theme.back);
-  for (const { at, text } of axis(0, limit, (width - LABELS) / 100).ticks) {
+  const { base, ticks } = axis(whole.from, whole.until, (width - LABELS) / 100);
+  if (base !== 0) {
+    const text = moment(base);
+    pen.text(text, LABELS - 8 - picture.measure.width(text, true), AXIS / 2 - 1, theme.text, true);
+  }
+  for (const { at, text } of ticks) {
     const x = Math.round(scale.x(at));
     pen.rect(x, AXIS - 5, 1, 5, theme.line);
     if (x + 4 + picture.measure.width(text) < width) pen.text(text, x + 4, AXIS / 2 - 1, theme.dim);
@@ -108,14 +114,15 @@ function drawHeat(pen: Pen, { heat, theme, measure, threads, width }: OverviewPi
   heat.rows.forEach((row, number) => {
     const place = places[number]!;
     const values = heat.values[number] ?? [];
-    const size = scale.span.until / Math.max(1, values.length);
+    const size = length(scale.span) / Math.max(1, values.length);
+    const x = (bin: number) => scale.x(scale.span.from + bin * size);
     pen.rect(LABELS, place.top, width - LABELS, place.height - 1, css(heatColour(0, theme.isDark)));
     // Neighbours of the same colour are one rectangle.
     for (let from = 0; from < values.length; ) {
       const step = stepOf(values[from]!);
       let until = from + 1;
       while (until < values.length && stepOf(values[until]!) === step) until++;
-      if (values[from]! > 0) pen.rect(scale.x(from * size), place.top, scale.x(until * size) - scale.x(from * size) + 0.3, place.height - 1, colours[step]!);
+      if (values[from]! > 0) pen.rect(x(from), place.top, x(until) - x(from) + 0.3, place.height - 1, colours[step]!);
       from = until;
     }
     const isChosen = chosen !== null && row.threads.some((thread) => chosen.has(thread));
@@ -138,10 +145,10 @@ function drawLane(pen: Pen, picture: OverviewPicture, place: Lane, lanes: Lanes,
   switch (place.label) {
     case 'marked method': {
       const { answer } = picture.occurrences!;
-      const bins = scale.span.until / Math.max(1, answer.calls.length);
+      const bins = length(scale.span) / Math.max(1, answer.calls.length);
       const most = Math.max(1, ...answer.calls);
       answer.calls.forEach((calls, bin) => {
-        if (calls > 0) pen.rect(scale.x(bin * bins), bottom - Math.max(2.5, (LANE - 1) * Math.sqrt(calls / most)), Math.max(1, bins / scale.perPixel), LANE, theme.match);
+        if (calls > 0) pen.rect(scale.x(scale.span.from + bin * bins), bottom - Math.max(2.5, (LANE - 1) * Math.sqrt(calls / most)), Math.max(1, bins / scale.perPixel), LANE, theme.match);
       });
       if (answer.slowest) {
         const x = scale.x(answer.slowest.begin);
@@ -205,7 +212,7 @@ function drawMissing(pen: Pen, { lanes, theme }: OverviewPicture, scale: Scale, 
 
 /** Draws the selected span, and an outline of what the timeline shows. */
 export function drawSpans(pen: Pen, picture: OverviewPicture): void {
-  const { view, selection, limit, theme, width } = picture;
+  const { view, selection, whole, theme, width } = picture;
   const scale = overviewScale(picture);
   const height = heightOf(picture);
   if (selection) {
@@ -216,7 +223,7 @@ export function drawSpans(pen: Pen, picture: OverviewPicture): void {
     for (const x of [left, right]) pen.rect(Math.min(width - 1, x), AXIS, 1, height - AXIS, theme.accent);
     pen.rect(left, AXIS - 4, Math.max(2, right - left), 3, theme.accent);
   }
-  if (view.from <= 0 && view.until >= limit) return;
+  if (view.from <= whole.from && view.until >= whole.until) return;
   // What the timeline shows: at least a few pixels, so that one finds it.
   const middle = (scale.x(view.from) + scale.x(view.until)) / 2;
   const half = Math.max(2, (scale.x(view.until) - scale.x(view.from)) / 2);
@@ -229,14 +236,16 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
   const scale = overviewScale(picture);
   const time = scale.time(x);
   const place = overviewLanes(picture).find((lane) => y >= lane.top && y < lane.top + lane.height);
-  if (!place || time < 0 || time > picture.limit) return [];
-  const at = `at ${duration(time)}`;
+  const { whole } = picture;
+  if (!place || time < whole.from || time > whole.until) return [];
+  const share = (time - whole.from) / length(whole);
+  const at = `at ${whole.from > 0 ? moment(time) : duration(time)}`;
   const { heat, lanes, value } = picture;
   if (place.row >= 0) {
     const values = heat?.values[place.row] ?? [];
-    const bin = Math.min(values.length - 1, Math.floor((time / picture.limit) * values.length));
+    const bin = Math.min(values.length - 1, Math.floor(share * values.length));
     const text = value === 'calls' ? `${count(values[bin] ?? 0)} calls` : value === 'cpu' ? `${duration(values[bin] ?? 0)} CPU` : `${bytes(values[bin] ?? 0)} allocated`;
-    return [visible(place.label, 200), `${text} in ${duration(picture.limit / Math.max(1, values.length))}`, at];
+    return [visible(place.label, 200), `${text} in ${duration(length(whole) / Math.max(1, values.length))}`, at];
   }
   if (!lanes) return [place.label, at];
   const slack = 3 * scale.perPixel;
@@ -252,7 +261,7 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
     'heap used': () => [lanes.heap[bin] == null ? 'unknown' : `${bytes(lanes.heap[bin]!)} used`],
     'marked method': () => {
       const { answer, name } = picture.occurrences!;
-      const calls = answer.calls[Math.floor((time / picture.limit) * answer.calls.length)] ?? 0;
+      const calls = answer.calls[Math.floor(share * answer.calls.length)] ?? 0;
       return [name, `${shortCount(calls)} calls here`, ...(answer.slowest ? [`slowest call: ${duration(answer.slowest.end - answer.slowest.begin)} at ${duration(answer.slowest.begin)} (key s)`] : [])];
     },
   };

@@ -12,42 +12,42 @@ export function length(span: Span): number {
   return span.until - span.from;
 }
 
-/** Returns a span of the same length, or shorter, that lies within 0 and `duration`. */
-export function clamp(span: Span, duration: number): Span {
-  const most = Math.max(duration, SMALLEST_SPAN);
+/** Returns a span of the same length, or shorter, that lies within `whole`. */
+export function clamp(span: Span, whole: Span): Span {
+  const most = Math.max(length(whole), SMALLEST_SPAN);
   const size = Math.min(most, Math.max(SMALLEST_SPAN, length(span)));
-  const from = Math.min(Math.max(0, span.from), most - size);
+  const from = Math.min(Math.max(whole.from, span.from), whole.from + most - size);
   return { from, until: from + size };
 }
 
 /** Changes the length by `factor`; the time `anchor` keeps its place in the picture. */
-export function zoom(span: Span, anchor: number, factor: number, duration: number): Span {
-  const most = Math.max(duration, SMALLEST_SPAN);
+export function zoom(span: Span, anchor: number, factor: number, whole: Span): Span {
+  const most = Math.max(length(whole), SMALLEST_SPAN);
   const size = Math.min(most, Math.max(SMALLEST_SPAN, length(span) * factor));
   const share = (anchor - span.from) / length(span);
-  return clamp({ from: anchor - share * size, until: anchor + (1 - share) * size }, duration);
+  return clamp({ from: anchor - share * size, until: anchor + (1 - share) * size }, whole);
 }
 
-export function pan(span: Span, by: number, duration: number): Span {
-  return clamp({ from: span.from + by, until: span.until + by }, duration);
+export function pan(span: Span, by: number, whole: Span): Span {
+  return clamp({ from: span.from + by, until: span.until + by }, whole);
 }
 
 /** Returns a span in which a call takes a third of the width. */
-export function around(begin: number, end: number, duration: number): Span {
+export function around(begin: number, end: number, whole: Span): Span {
   const size = Math.max(SMALLEST_SPAN, end - begin);
-  return clamp({ from: begin - size, until: begin + 2 * size }, duration);
+  return clamp({ from: begin - size, until: begin + 2 * size }, whole);
 }
 
 /** Returns the span moved such that a call is in view; the same span if it is. */
-export function reveal(span: Span, begin: number, end: number, duration: number): Span {
+export function reveal(span: Span, begin: number, end: number, whole: Span): Span {
   const size = length(span);
   const isTiny = end - begin < size / 400;
   const isLarge = end - begin > size;
-  if (isTiny || (isLarge && (begin > span.until || end < span.from))) return around(begin, end, duration);
+  if (isTiny || (isLarge && (begin > span.until || end < span.from))) return around(begin, end, whole);
   if (begin >= span.from && end <= span.until) return span;
   if (isLarge) return span;
   const middle = (begin + end) / 2;
-  return clamp({ from: middle - size / 2, until: middle + size / 2 }, duration);
+  return clamp({ from: middle - size / 2, until: middle + size / 2 }, whole);
 }
 
 export function ordered(one: number, other: number): Span {

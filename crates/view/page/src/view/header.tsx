@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TraceInfo } from '../data/types.ts';
 import { duration, moment, plural, shortCount, visible } from '../pure/format.ts';
+import { length } from '../pure/span.ts';
 import { HEATS, type Heat } from '../pure/state.ts';
 import { useSession } from './hooks.ts';
 import { Search } from './search.tsx';
@@ -14,7 +15,8 @@ const HEAT_TITLES: Record<Heat, string> = { calls: 'Calls', allocated: 'Allocate
 export function Header({ onHelp }: { onHelp: () => void }): JSX.Element {
   const session = useSession(({ state, infos }) => `${state.heat} ${state.isNet} ${state.isLinked} ${infos.length}`);
   const { state } = session;
-  const hasCost = session.infos.some((info) => info.cost);
+  // A stand-alone page can't subtract the cost.
+  const hasCost = session.infos.some((info) => info.cost && !info.part);
   return (
     <header>
       <h1>jtrail</h1>
@@ -55,7 +57,11 @@ export function Facts({ trace }: { trace: number }): JSX.Element {
   const info = session.info(trace);
   const start = new Date(Number(BigInt(/^\d+$/.test(info.start) ? info.start : '0') / 1_000_000n));
   const date = start.getTime() > 0 ? `${start.toISOString().slice(0, 19).replace('T', ' ')} UTC` : '';
-  const texts = [duration(info.duration), `${shortCount(info.events)} events`, plural(info.threads.name.length, 'thread')];
+  // A stand-alone page may have a part of the trace.
+  const { part } = info;
+  const isPart = part && (part.from > 0 || part.until < info.duration);
+  const size = isPart ? `${duration(length(part))} from ${moment(part.from)}, a part of ${duration(info.duration)}` : duration(info.duration);
+  const texts = [size, part ? `${shortCount(info.calls)} calls` : `${shortCount(info.events)} events`, plural(info.threads.name.length, 'thread')];
   return (
     <span class="facts">
       <b title={visible(info.title, 500)}>{titleOf(info)}</b>

@@ -24,9 +24,9 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
   });
   const info = session.info(trace);
   const state = session.traceState(trace);
-  const limit = session.limit(trace);
-  const whole = { from: 0, until: Math.ceil(limit) };
-  const about = `${trace} ${limit} ${info.events} ${info.indexed}`;
+  const whole = session.whole(trace);
+  const size = length(whole);
+  const about = `${trace} ${whole.from} ${whole.until} ${info.events} ${info.indexed}`;
   const heat = useAnswer(`${about} ${session.state.heat}`, (signal) => session.source.heat(trace, whole, BINS, ROWS, session.state.heat, signal), (answer) => answer.share < 1);
   const lanes = useAnswer(about, (signal) => session.source.lanes(trace, whole, BINS, null, signal), (answer) => answer.share < 1);
   const found = useAnswer(state.method === null ? null : `${about} ${state.method}`, (signal) => session.source.occurrences(trace, state.method!, whole, BINS, signal), (answer) => answer.share < 1);
@@ -55,7 +55,7 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
       width: width.current,
       theme: currentTheme(),
       measure: measure.current!,
-      limit,
+      whole,
       view: session.view(trace),
       selection: now?.kind === 'select' && now.hasMoved ? now : session.traceState(trace).selection,
       threads: session.traceState(trace).threads,
@@ -69,7 +69,7 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
     measure.current = frame.measure;
     width.current = frame.width;
     const now = current();
-    const parts = [now.heat, now.lanes, now.occurrences?.answer, now.occurrences?.name, now.threads, now.theme, now.limit, frame.width, frame.height, frame.ratio];
+    const parts = [now.heat, now.lanes, now.occurrences?.answer, now.occurrences?.name, now.threads, now.theme, now.whole.from, now.whole.until, frame.width, frame.height, frame.ratio];
     const old = image.current;
     if (!old || parts.some((part, at) => part !== old.parts[at])) {
       const canvas = old?.canvas ?? document.createElement('canvas');
@@ -83,7 +83,9 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
   });
   useEffect(() => session.subscribe(picture.invalidate), [session]);
 
-  const timeAt = (x: number) => Math.min(limit, Math.max(0, overviewScale(current()).time(x)));
+  /** Returns the nearest time that is there. */
+  const within = (time: number) => Math.min(whole.until, Math.max(whole.from, time));
+  const timeAt = (x: number) => within(overviewScale(current()).time(x));
   const onDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
     if (event.offsetX < LABELS) {
@@ -93,14 +95,14 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
     (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     const time = timeAt(event.offsetX);
     const view = session.view(trace);
-    const isView = event.offsetY < 20 && length(view) < limit;
+    const isView = event.offsetY < 20 && length(view) < size;
     drag.current = isView ? { kind: 'move', x: event.offsetX, ...view, hasMoved: false } : { kind: 'select', x: event.offsetX, from: time, until: time, hasMoved: false };
   };
   const onMove = (event: PointerEvent) => {
     const now = drag.current;
     if (!now) {
       const texts = event.offsetX >= LABELS ? overviewTexts(current(), event.offsetX, event.offsetY) : [];
-      (event.currentTarget as HTMLElement).style.cursor = event.offsetX < LABELS ? 'pointer' : event.offsetY < 20 && length(session.view(trace)) < limit ? 'grab' : 'crosshair';
+      (event.currentTarget as HTMLElement).style.cursor = event.offsetX < LABELS ? 'pointer' : event.offsetY < 20 && length(session.view(trace)) < size ? 'grab' : 'crosshair';
       setTip(texts.length > 0 ? { x: event.clientX, y: event.clientY, texts } : null);
       return;
     }
@@ -122,9 +124,9 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
       return;
     }
     if (openSlowest(event.offsetX, event.offsetY)) return;
-    const size = length(session.view(trace));
+    const shown = length(session.view(trace));
     const time = timeAt(event.offsetX);
-    if (size < limit) session.setView(trace, { from: time - size / 2, until: time + size / 2 }, 'push');
+    if (shown < size) session.setView(trace, { from: time - shown / 2, until: time + shown / 2 }, 'push');
   };
   /** A click on the name of a row selects its threads, or all threads again. */
   const chooseRow = (y: number) => {
@@ -146,23 +148,23 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (event.key === 'Enter' && state.selection) session.setView(trace, state.selection, 'push');
     else if (step !== undefined) {
-      const by = step * limit * (event.ctrlKey ? KEY_STEP * 10 : KEY_STEP);
+      const by = step * size * (event.ctrlKey ? KEY_STEP * 10 : KEY_STEP);
       const selection = session.traceState(trace).selection;
       if (event.shiftKey) {
         // Shift and arrow keys move the end of the selection, or begin one in the view.
         const old = selection ?? { from: session.view(trace).from, until: session.view(trace).from };
-        const until = Math.min(limit, Math.max(old.from + 1, old.until + by));
+        const until = Math.min(whole.until, Math.max(old.from + 1, old.until + by));
         session.updateTrace(trace, { selection: { from: Math.floor(old.from), until: Math.ceil(until) } }, 'replace');
         setSpoken(`selected ${duration(until - old.from)} from ${moment(old.from)}`);
       } else if (selection) {
-        const size = length(selection);
-        const from = Math.min(limit - size, Math.max(0, selection.from + by));
-        session.updateTrace(trace, { selection: { from: Math.floor(from), until: Math.ceil(from + size) } }, 'replace');
-        setSpoken(`selected ${duration(size)} from ${moment(from)}`);
+        const selected = length(selection);
+        const from = Math.min(whole.until - selected, Math.max(whole.from, selection.from + by));
+        session.updateTrace(trace, { selection: { from: Math.floor(from), until: Math.ceil(from + selected) } }, 'replace');
+        setSpoken(`selected ${duration(selected)} from ${moment(from)}`);
       } else {
-        cursor.current = Math.min(limit, Math.max(0, cursor.current + by));
-        const size = length(session.view(trace));
-        if (size < limit) session.setView(trace, { from: cursor.current - size / 2, until: cursor.current + size / 2 });
+        cursor.current = within(cursor.current + by);
+        const shown = length(session.view(trace));
+        if (shown < size) session.setView(trace, { from: cursor.current - shown / 2, until: cursor.current + shown / 2 });
       }
     } else return;
     event.preventDefault();
@@ -174,11 +176,11 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
     const onWheel = (event: WheelEvent) => {
       if (event.offsetX < LABELS) return;
       event.preventDefault();
-      session.setView(trace, zoom(session.view(trace), timeAt(event.offsetX), Math.exp(Math.max(-0.7, Math.min(0.7, event.deltaY * 0.0022))), session.limit(trace)));
+      session.setView(trace, zoom(session.view(trace), timeAt(event.offsetX), Math.exp(Math.max(-0.7, Math.min(0.7, event.deltaY * 0.0022))), session.whole(trace)));
     };
     canvas.addEventListener('wheel', onWheel, { passive: false });
     return () => canvas.removeEventListener('wheel', onWheel);
-  }, [limit]);
+  }, [whole.from, whole.until]);
 
   const height = overviewHeight(heat.value?.rows.length ?? Math.min(ROWS, info.threads.name.length), state.method !== null);
   const saveOverview = () => {
@@ -188,13 +190,13 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
   };
   const error = heat.error ?? lanes.error;
   return (
-    <section class="overview" aria-label="The whole run" style={{ height: `${height}px` }}>
+    <section class="overview" aria-label={info.part ? 'The whole part' : 'The whole run'} style={{ height: `${height}px` }}>
       <canvas
         ref={picture.ref}
         tabIndex={0}
         role="application"
         aria-roledescription="heat map"
-        aria-label={`${titleOf(info)}: ${session.state.heat} of threads over ${duration(info.duration)}. Shift and arrow keys select a span, Enter shows it in the timeline.`}
+        aria-label={`${titleOf(info)}: ${session.state.heat} of threads over ${duration(size)}. Shift and arrow keys select a span, Enter shows it in the timeline.`}
         onPointerDown={onDown}
         onPointerMove={onMove}
         onPointerUp={onUp}

@@ -118,7 +118,7 @@ function SelectionBar({ trace }: { trace: number }): JSX.Element {
             </button>
           </>
         ) : (
-          <>the whole run</>
+          <>{info.part ? 'the whole part' : 'the whole run'}</>
         )}
       </span>
       <span class="chip">

@@ -100,38 +100,45 @@ export class Session {
     return this.infos[trace]!;
   }
 
-  /** The latest time that can be shown. Linked traces have the same one. */
-  limit(trace: number): number {
-    const own = this.info(trace).duration;
-    return Math.max(1, this.state.isLinked ? Math.max(...this.infos.map((info) => info.duration)) : own);
+  /** All that is known of a trace: the whole run, or the part that a stand-alone page has. */
+  private own(trace: number): Span {
+    const { duration, part } = this.info(trace);
+    return part ?? { from: 0, until: duration };
+  }
+
+  /** All that can be shown. Linked traces have the same span. */
+  whole(trace: number): Span {
+    const spans = this.state.isLinked ? this.infos.map((_, at) => this.own(at)) : [this.own(trace)];
+    const from = Math.min(...spans.map((span) => span.from));
+    return { from, until: Math.max(from + 1, ...spans.map((span) => span.until)) };
   }
 
   view(trace: number): Span {
-    return this.traceState(trace).view ?? { from: 0, until: this.limit(trace) };
+    return this.traceState(trace).view ?? this.whole(trace);
   }
 
   /** The span that the panels are about. */
   selection(trace: number): Span {
-    return this.traceState(trace).selection ?? { from: 0, until: this.info(trace).duration + 1 };
+    return this.traceState(trace).selection ?? this.info(trace).part ?? { from: 0, until: this.info(trace).duration + 1 };
   }
 
   /** Moves the timeline. The whole run has no entry in the address. */
   setView(trace: number, view: Span, step: Step = 'replace'): void {
-    const limit = this.limit(trace);
-    const clamped = clamp(view, limit);
-    this.updateTrace(trace, { view: length(clamped) >= limit ? null : clamped }, step);
+    const whole = this.whole(trace);
+    const clamped = clamp(view, whole);
+    this.updateTrace(trace, { view: length(clamped) >= length(whole) ? null : clamped }, step);
   }
 
   /** Selects a call and moves the timeline such that it is in view. */
   showCall(trace: number, call: CallId & { end: number }): void {
-    const view = reveal(this.view(trace), call.begin, call.end, this.limit(trace));
+    const view = reveal(this.view(trace), call.begin, call.end, this.whole(trace));
     const old = this.traceState(trace);
     let open = old.open;
     const group = groupOf(layoutTracks(this.info(trace).threads, open), call.thread);
     if (group !== null) open = toggle(open, group);
     // Names fit into the rows of an unfolded track only.
     if (layoutTracks(this.info(trace).threads, open).some((track) => track.kind === 'thread' && track.id === call.thread && !track.isOpen)) open = toggle(open, call.thread);
-    const isWhole = length(view) >= this.limit(trace);
+    const isWhole = length(view) >= length(this.whole(trace));
     const change: Partial<TraceState> = { call: { thread: call.thread, begin: call.begin, level: call.level }, open };
     if (!isSame(view, this.view(trace))) change.view = isWhole ? null : view;
     this.calls[trace] = null;
@@ -142,8 +149,8 @@ export class Session {
   /** Shows a time in the timeline, and the track of a thread. */
   showTime(trace: number, time: number, thread: number | null): void {
     const view = this.view(trace);
-    const size = Math.min(length(view), this.limit(trace) / 50);
-    const change: Partial<TraceState> = { view: clamp({ from: time - size / 2, until: time + size / 2 }, this.limit(trace)) };
+    const size = Math.min(length(view), length(this.whole(trace)) / 50);
+    const change: Partial<TraceState> = { view: clamp({ from: time - size / 2, until: time + size / 2 }, this.whole(trace)) };
     if (thread !== null) {
       const { open } = this.traceState(trace);
       const group = groupOf(layoutTracks(this.info(trace).threads, open), thread);

@@ -138,7 +138,7 @@ export class TimelineModel {
   choose(box: Box): void {
     const { session, trace } = this;
     if (box.count > 1) {
-      session.setView(trace, around(box.begin, box.end, session.limit(trace)), 'push');
+      session.setView(trace, around(box.begin, box.end, session.whole(trace)), 'push');
       return;
     }
     let { level, begin } = box;
@@ -154,17 +154,17 @@ export class TimelineModel {
 
   zoomTo(box: Box): void {
     const { session, trace } = this;
-    session.setView(trace, around(box.begin, box.end, session.limit(trace)), 'push');
+    session.setView(trace, around(box.begin, box.end, session.whole(trace)), 'push');
   }
 
   zoomAt(x: number, factor: number): void {
     const { session, trace } = this;
-    session.setView(trace, zoom(session.view(trace), this.scale.time(x), factor, session.limit(trace)));
+    session.setView(trace, zoom(session.view(trace), this.scale.time(x), factor, session.whole(trace)));
   }
 
   panBy(pixels: number): void {
     const { session, trace } = this;
-    session.setView(trace, pan(session.view(trace), pixels * this.scale.perPixel, session.limit(trace)));
+    session.setView(trace, pan(session.view(trace), pixels * this.scale.perPixel, session.whole(trace)));
   }
 
   /** Time for the keyboard to zoom at: the pointer, the focus, or the middle. */

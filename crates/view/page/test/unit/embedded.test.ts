@@ -51,6 +51,14 @@ test('a call knows its caller and its neighbours', async () => {
   await assert.rejects(source.call(0, 0, 350, 1), /no call/);
 });
 
+test('the self time of a call that leaves the part is unknown', async () => {
+  const [trace] = data.traces;
+  const part = new EmbeddedSource({ version: 1, traces: [{ ...trace!, lanes: { ...trace!.lanes, from: 150, until: 600 } }] });
+  assert.equal((await part.call(0, 0, 200, 1)).self, null);
+  assert.equal((await part.call(0, 0, 450, 1)).self, 100);
+  assert.deepEqual((await part.traces())[0]!.part, { from: 150, until: 600 });
+});
+
 test('search and occurrences', async () => {
   assert.deepEqual(await source.find(0, 'B.b'), [[2, 2, 300, 200]]);
   assert.deepEqual((await source.occurrences(0, 2, { from: 0, until: 1000 }, 2)).slowest, { thread: 0, begin: 100, end: 300, level: 1 });

@@ -9,18 +9,28 @@ import { fileName, tsv } from '../../src/pure/tsv.ts';
 import { SvgPen, escape, hatchLines } from '../../src/draw/pen.ts';
 
 test('zooming keeps the time under the pointer', () => {
-  const view = zoom({ from: 0, until: 1000 }, 250, 0.5, 1000);
+  const whole = { from: 0, until: 1000 };
+  const view = zoom(whole, 250, 0.5, whole);
   assert.deepEqual(view, { from: 125, until: 625 });
   assert.equal(new Scale(view, 100).x(250), 25);
-  assert.deepEqual(zoom(view, 250, 100, 1000), { from: 0, until: 1000 });
-  assert.equal(clamp({ from: 5, until: 6 }, 1000).until, 25);
+  assert.deepEqual(zoom(view, 250, 100, whole), whole);
+  assert.equal(clamp({ from: 5, until: 6 }, whole).until, 25);
+});
+
+test('a part of a trace has its own bounds', () => {
+  const part = { from: 5000, until: 6000 };
+  assert.deepEqual(clamp({ from: 0, until: 100 }, part), { from: 5000, until: 5100 });
+  assert.deepEqual(clamp({ from: 5950, until: 6050 }, part), { from: 5900, until: 6000 });
+  assert.deepEqual(clamp({ from: 0, until: 1e6 }, part), part);
+  assert.deepEqual(zoom({ from: 5400, until: 5600 }, 5500, 100, part), part);
 });
 
 test('a call comes into view', () => {
   const view = { from: 0, until: 1000 };
-  assert.equal(reveal(view, 100, 300, 1e6), view);
-  assert.deepEqual(reveal(view, 5000, 5100, 1e6), { from: 4550, until: 5550 });
-  assert.deepEqual(reveal({ from: 0, until: 1e6 }, 500_000, 500_100, 1e6), around(500_000, 500_100, 1e6));
+  const whole = { from: 0, until: 1e6 };
+  assert.equal(reveal(view, 100, 300, whole), view);
+  assert.deepEqual(reveal(view, 5000, 5100, whole), { from: 4550, until: 5550 });
+  assert.deepEqual(reveal(whole, 500_000, 500_100, whole), around(500_000, 500_100, whole));
 });
 
 test('virtual threads fold into one track', () => {
