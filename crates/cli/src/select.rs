@@ -104,6 +104,15 @@ impl Span {
         self.from.is_none() && self.until.is_none()
     }
 
+    /// Returns the part of a trace's span that is selected. Spans have their begin, but not their
+    /// end.
+    pub(crate) fn within(&self, [first, end]: [Timestamp; 2]) -> [Timestamp; 2] {
+        let [from, last] = self.bounds(first);
+        let from = from.max(first.0);
+        let until = last.saturating_add(1).min(end.0);
+        [Timestamp(from), Timestamp(until.max(from))]
+    }
+
     /// Returns the first and the last selected time. `origin` is the first time of the trace.
     fn bounds(&self, origin: Timestamp) -> [i64; 2] {
         let [from, until] = [self.from, self.until].map(|m| m.map(|m| m.at(origin)));
@@ -147,6 +156,12 @@ fn length(text: &str) -> Option<i64> {
         ("", 1_000_000_000),
     ];
     i64::try_from(parse_nanos(text, UNITS)?).ok()
+}
+
+/// Returns a time since the first one of a trace in the notation of `--from`: `1.5s`.
+pub(crate) fn time_argument(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Parses `2026-01-31T12:00:00Z`, with up to nine fractional digits, and returns nanoseconds since
@@ -272,6 +287,36 @@ impl<'a> Selection<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for (ns, text) in [
+            (0, "0s"),
+            (1, "0.000000001s"),
+            (1_500_000_000, "1.5s"),
+            (100_000_000_000, "100s"),
+        ] {
+            assert_eq!(time_argument(ns), text);
+            let read = TimePoint::parse(text).expect("a time");
+            assert_eq!(read, TimePoint::Since(ns as i64));
+        }
+    }
+
+    #[test]
+    fn a_span_lies_within_the_trace() {
+        let span = |from: Option<i64>, until: Option<i64>| {
+            let [from, until] = [from, until].map(|time| time.map(TimePoint::Since));
+            Span { from, until }
+                .within([Timestamp(100), Timestamp(201)])
+                .map(|time| time.0)
+        };
+        assert_eq!(span(None, None), [100, 201]);
+        // The time of --until is selected.
+        assert_eq!(span(Some(10), Some(20)), [110, 121]);
+        assert_eq!(span(Some(0), Some(100)), [100, 201]);
+        assert_eq!(span(Some(20), Some(10)), [120, 120]);
+        assert_eq!(span(Some(300), None), [400, 400]);
+    }
 
     #[test]
     fn methods_are_selected_by_name_or_with_their_class() {

@@ -20,3 +20,4 @@ mod subjects;
 mod trail_dump;
 mod usage;
 mod verify;
+mod view;

@@ -19,6 +19,7 @@
 //! | `overview` | numbers of what happens, by interval of time and thread |
 //! | [`api`] | what the page asks, and the answers |
 //! | [`page`] | the page of the viewer |
+//! | `standalone` | a page that has a part of a trace in itself |
 //! | `search` | finds calls of a method, and the ends of long calls |
 //! | `waits` | waits with what they are for |
 //! | `totals` | what calls took in a span, by method and thread |
@@ -38,6 +39,7 @@ mod remaining;
 mod search;
 mod segment;
 mod slice;
+mod standalone;
 mod sums;
 mod tile;
 mod totals;
@@ -50,6 +52,7 @@ pub use methods::NO_METHOD;
 pub use overview::{Collection, Counts, Overview};
 pub use search::{Found, Occurrences};
 pub use slice::{Kind, Slice};
+pub use standalone::{MAX_SLICES, Page, PageError, Selection};
 pub use sums::{MethodSum, PathSum, Sums, ThreadSum};
 pub use tile::{Rectangle, Tile};
 pub use totals::Totals;

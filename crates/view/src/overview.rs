@@ -22,6 +22,8 @@ pub struct Overview {
     intervals: Intervals,
     /// Of a segment outside of the span, only the waits of some threads are needed.
     remaining: Remaining<(usize, Option<BTreeSet<ThreadId>>)>,
+    /// The only threads whose events count; all if `None`.
+    only: Option<BTreeSet<ThreadId>>,
     /// By thread and interval.
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
@@ -81,7 +83,7 @@ impl AddAssign for Counts {
 /// A garbage collection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Collection {
-    /// The begin; 0 if it is before the span.
+    /// The begin; that of the span if it is earlier.
     pub begin: Timestamp,
     /// The end.
     pub end: Timestamp,
@@ -156,7 +158,17 @@ impl Intervals {
 impl Overview {
     /// Begins to count what happens in so many intervals of a span; at least one.
     pub fn new(trace: &Trace, span: [Timestamp; 2], intervals: usize) -> Self {
-        // Waits may begin or end in segments outside of the span.
+        let needs = Self::needs(trace, span);
+        let intervals = Intervals {
+            span,
+            count: intervals.max(1),
+        };
+        Self::empty(intervals, Remaining::new(needs.into_iter()))
+    }
+
+    /// Returns the segments that tell what happens in a span. Of those outside of it, only some
+    /// threads are needed, whose waits may begin or end there.
+    fn needs(trace: &Trace, span: [Timestamp; 2]) -> BTreeMap<usize, Option<BTreeSet<ThreadId>>> {
         let mut needs: BTreeMap<usize, Option<BTreeSet<ThreadId>>> = BTreeMap::new();
         for thread in trace.threads() {
             for number in trace.segments_of(thread, span) {
@@ -167,11 +179,28 @@ impl Overview {
         for number in trace.segments_in(span) {
             needs.insert(number, None);
         }
-        let intervals = Intervals {
-            span,
-            count: intervals.max(1),
-        };
-        Self::empty(intervals, Remaining::new(needs.into_iter()))
+        needs
+    }
+
+    /// Begins to count what some threads do in a part of a trace; all threads if `only` is `None`.
+    /// What the first and the last segment tell about the whole trace is there too.
+    pub(crate) fn of_part(
+        trace: &Trace,
+        span: [Timestamp; 2],
+        intervals: usize,
+        only: Option<BTreeSet<ThreadId>>,
+    ) -> Self {
+        let mut needs = Self::needs(trace, span);
+        if let Some(last) = trace.last_segment() {
+            for number in [0, last] {
+                needs.entry(number).or_insert_with(|| Some(BTreeSet::new()));
+            }
+        }
+        Self {
+            remaining: Remaining::new(needs.into_iter()),
+            only,
+            ..Self::new(trace, span, intervals)
+        }
     }
 
     /// Returns what happens by interval as the index has it, without allocations by class and the
@@ -263,6 +292,7 @@ impl Overview {
     ) -> Self {
         Self {
             remaining,
+            only: None,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
             heap: vec![None; intervals.count],
@@ -299,11 +329,20 @@ impl Overview {
 
     /// Adds what happens in the next segment to some threads, or to all.
     fn add(&mut self, part: Part, threads: Option<&BTreeSet<ThreadId>>) {
-        for event in &part.others {
+        let only = self.only.take();
+        let counts = |id: &ThreadId| only.as_ref().is_none_or(|only| only.contains(id));
+        let others = part.others.iter();
+        // Definitions of threads name them, and belong to no selection.
+        let others = others.filter(|event| match event {
+            Event::ThreadStart(_) | Event::ThreadName(_) => true,
+            _ => event.thread().is_none_or(|thread| counts(&thread)),
+        });
+        for event in others {
             self.analysis.event(event, |_, _| true);
             self.collect(event);
         }
-        let is_needed = |id: &ThreadId| threads.is_none_or(|threads| threads.contains(id));
+        let is_needed =
+            |id: &ThreadId| counts(id) && threads.is_none_or(|threads| threads.contains(id));
         for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
             let intervals = self.intervals;
             let before = self.waits.remove(&id);
@@ -320,6 +359,7 @@ impl Overview {
                 self.waits.insert(id, wait);
             }
         }
+        self.only = only;
     }
 
     /// Adds the waits that never end.
@@ -343,6 +383,7 @@ impl Overview {
             Event::GcFinish(e) => {
                 let mut collection = std::mem::take(&mut self.collection);
                 (collection.end, collection.used) = (e.time, e.used_space);
+                collection.begin = collection.begin.max(self.intervals.span[0]);
                 if e.used_space > 0 {
                     self.heap[self.intervals.of(e.time)] = Some(e.used_space);
                 }
@@ -530,10 +571,10 @@ impl Walk for Part {
             _ => {}
         }
         let is_timeless = |time: &Timestamp| *time == Timestamp::default();
-        if event
-            .time()
-            .is_none_or(|time| is_timeless(&time) || self.intervals.has(time))
-        {
+        // The agent's definition has the cost of recording.
+        let is_of_trace = matches!(event, Event::AgentCreate(_));
+        let is_in_span = |time| is_timeless(&time) || self.intervals.has(time);
+        if is_of_trace || event.time().is_none_or(is_in_span) {
             self.others.push(event.clone().into_static());
         }
     }

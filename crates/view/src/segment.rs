@@ -1,6 +1,6 @@
 //! The slices of a segment.
 
-use crate::slice::{Kind, LATER, Slice};
+use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{ThreadId, Timestamp};
@@ -21,6 +21,31 @@ pub(crate) struct ThreadSlices {
     pub(crate) ended: Vec<Slice>,
     /// Those that are open at the end, outermost first.
     pub(crate) open: Vec<Slice>,
+}
+
+impl ThreadSlices {
+    /// Passes the slices that end here to `visit`, callees before their caller, and those that are
+    /// open at the end if `is_last`, outermost first. `wait` is the begin of the wait that is open
+    /// at the end of the thread's segment before, and becomes the one that is open at the end of
+    /// this segment.
+    pub(crate) fn visit(
+        &self,
+        wait: &mut Option<Timestamp>,
+        is_last: bool,
+        mut visit: impl FnMut(&Slice),
+    ) {
+        for slice in &self.ended {
+            match wait.take() {
+                Some(begin) if slice.begin == EARLIER => visit(&Slice { begin, ..*slice }),
+                _ => visit(slice),
+            }
+        }
+        if is_last {
+            self.open.iter().for_each(visit);
+        }
+        let last = self.open.last().filter(|slice| !slice.kind.is_call());
+        *wait = last.map(|slice| slice.begin);
+    }
 }
 
 impl Segment {

@@ -145,17 +145,7 @@ impl Trace {
             if place == 0 && slices.ended.first().is_some_and(begins_earlier) {
                 wait = self.open_wait(thread, *number)?;
             }
-            for slice in &slices.ended {
-                match wait.take() {
-                    Some(begin) if slice.begin == EARLIER => visit(&Slice { begin, ..*slice }),
-                    _ => visit(slice),
-                }
-            }
-            let is_last = place + 1 == numbers.len();
-            if is_last {
-                slices.open.iter().for_each(&mut visit);
-            }
-            wait = slices.open_wait();
+            slices.visit(&mut wait, place + 1 == numbers.len(), &mut visit);
         }
         Ok(())
     }
@@ -235,6 +225,11 @@ impl Trace {
         self.segments
             .times(number)
             .map_or(EARLIER, |[first, _]| first)
+    }
+
+    /// Returns the last segment, if there are any.
+    pub(crate) fn last_segment(&self) -> Option<usize> {
+        self.segments.count().checked_sub(1)
     }
 
     /// Returns the segments that tell all slices of a thread in a span: those in the span with

@@ -66,6 +66,11 @@ pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
 
 /// Writes a wait, with who holds the monitor and what that thread does meanwhile.
 pub(super) fn written(opened: &Opened, wait: &Wait) -> Result<Value, Fault> {
+    Ok(described(opened, wait, owner_in(opened, wait)?))
+}
+
+/// Returns the innermost call of the thread that holds the monitor when a wait begins.
+pub(crate) fn owner_in(opened: &Opened, wait: &Wait) -> std::io::Result<Option<Slice>> {
     let mut owner_in: Option<Slice> = None;
     if !wait.owner.is_none() {
         let span = [wait.begin, Timestamp(wait.begin.0.saturating_add(1))];
@@ -76,6 +81,11 @@ pub(super) fn written(opened: &Opened, wait: &Wait) -> Result<Value, Fault> {
             }
         })?;
     }
+    Ok(owner_in)
+}
+
+/// Writes a wait with the call in which its owner is, if that is known.
+pub(crate) fn described(opened: &Opened, wait: &Wait, owner_in: Option<Slice>) -> Value {
     let end = if wait.end == LATER {
         opened.trace.span()[1]
     } else {
@@ -85,7 +95,7 @@ pub(super) fn written(opened: &Opened, wait: &Wait) -> Result<Value, Fault> {
         true => Value::Null,
         false => json!(format!("object {}", wait.object)),
     };
-    Ok(json!({
+    json!({
         "kind": kind(wait.kind),
         "begin": opened.since(wait.begin).max(0),
         "end": opened.since(end),
@@ -93,5 +103,5 @@ pub(super) fn written(opened: &Opened, wait: &Wait) -> Result<Value, Fault> {
         "object": object,
         "owner": opened.number(wait.owner),
         "owner_in": owner_in.map(|call| slice(opened, &call)),
-    }))
+    })
 }

@@ -15,12 +15,12 @@
 //! An answer that takes long is that of the part which has been read so far. Its `share` is below 1
 //! then, and the page asks again.
 
-mod calls;
-mod pictures;
+pub(crate) mod calls;
+pub(crate) mod pictures;
 mod query;
 mod session;
 mod tables;
-mod traces;
+pub(crate) mod traces;
 
 pub use session::{MIN_INDEXED, Opened, Session};
 

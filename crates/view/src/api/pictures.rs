@@ -63,7 +63,7 @@ fn encode(opened: &Opened, tile: &Tile) -> Vec<u8> {
 }
 
 /// Returns the number of a kind in pictures.
-pub(super) fn kind(kind: Kind) -> u8 {
+pub(crate) fn kind(kind: Kind) -> u8 {
     match kind {
         Kind::Call => 0,
         Kind::Thrown => 1,

@@ -2,6 +2,7 @@
 
 use super::Fault;
 use super::query::Query;
+use crate::standalone::Part;
 use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace};
 use jtrail_analysis::Analysis;
 use jtrail_model::{ThreadId, Timestamp};
@@ -43,7 +44,7 @@ impl Session {
         Self(traces)
     }
 
-    pub(super) fn traces(&self) -> &[Opened] {
+    pub(crate) fn traces(&self) -> &[Opened] {
         &self.0
     }
 
@@ -74,13 +75,17 @@ pub struct Opened {
     /// Threads by their numbers, and the numbers by thread.
     pub(super) threads: Vec<ThreadId>,
     numbers: HashMap<ThreadId, usize>,
+    /// The only threads that count in pictures and tables; all if `None`.
+    only: Option<BTreeSet<ThreadId>>,
+    /// True if questions are about a part of the trace.
+    is_part: bool,
     /// Where the index of the trace is to be, beside the trace or elsewhere.
     index: PathBuf,
     /// Which share of the index is ready, in millionths.
     indexed: AtomicU32,
-    /// The sums of the whole trace.
+    /// The sums of the whole trace, or of the part.
     whole: Mutex<Arc<Mutex<Totals>>>,
-    /// All other events of the whole trace.
+    /// All other events of the whole trace, or of the part.
     others: Mutex<Overview>,
     sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
     totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
@@ -98,9 +103,16 @@ impl Opened {
     /// If the index is there and can't be read.
     pub fn new(title: String, trace: Trace, index: PathBuf) -> io::Result<Self> {
         trace.use_index(&index)?;
-        let threads: Vec<ThreadId> = trace.threads().collect();
         Ok(Self {
             index,
+            ..Self::without_index(title, trace)
+        })
+    }
+
+    fn without_index(title: String, trace: Trace) -> Self {
+        let threads: Vec<ThreadId> = trace.threads().collect();
+        Self {
+            index: PathBuf::new(),
             indexed: AtomicU32::new(0),
             whole: Mutex::new(whole(&trace)),
             others: Mutex::new(Overview::new(&trace, trace.span(), 1)),
@@ -108,16 +120,23 @@ impl Opened {
             threads,
             title,
             trace,
+            only: None,
+            is_part: false,
             sums: Kept::default(),
             totals: Kept::default(),
             overviews: Kept::default(),
             counts: Kept::default(),
             occurrences: Kept::default(),
-        })
+        }
+    }
+
+    /// Returns true if the trace has an index or will have one.
+    fn is_indexed(&self) -> bool {
+        !self.is_part && self.trace.bytes() >= MIN_INDEXED
     }
 
     fn prepare(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
-        if self.trace.bytes() >= MIN_INDEXED {
+        if self.is_indexed() {
             let all = self.trace.bytes();
             let progress = |bytes: u64| {
                 let share = bytes * u64::from(MILLION) / all.max(1);
@@ -159,7 +178,7 @@ impl Opened {
         }
         let (whole, others) = (self.whole(), self.others.lock());
         let whole = whole.lock();
-        let share = match self.trace.bytes() >= MIN_INDEXED {
+        let share = match self.is_indexed() {
             true => f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION),
             false => f64::midpoint(whole.share(), others.share()),
         };
@@ -170,12 +189,40 @@ impl Opened {
         Known {
             analysis,
             threads: whole.threads().clone(),
-            share: share.min(0.999_999),
+            share,
         }
     }
 
+    /// Opens a part of a trace: a span, and the slices of threads in it. `only` are the threads
+    /// that count in pictures and tables, all if it is `None`. `others` are threads that get a
+    /// number because the slices refer to them.
+    pub(crate) fn part(
+        title: String,
+        trace: Trace,
+        part: &Part,
+        only: Option<BTreeSet<ThreadId>>,
+        others: &BTreeSet<ThreadId>,
+    ) -> Self {
+        let own: BTreeSet<ThreadId> = part.threads.iter().map(|(id, _)| *id).collect();
+        let threads: Vec<ThreadId> = own.union(others).copied().collect();
+        let rest = Overview::of_part(&trace, part.span, 1, only.clone());
+        Self {
+            whole: Mutex::new(Arc::new(Mutex::new(Totals::new(&trace, part.span, own)))),
+            others: Mutex::new(rest),
+            numbers: threads.iter().copied().zip(0..).collect(),
+            threads,
+            only,
+            is_part: true,
+            ..Self::without_index(title, trace)
+        }
+    }
+
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
     /// Returns the number of a thread.
-    pub(super) fn number(&self, thread: ThreadId) -> Option<usize> {
+    pub(crate) fn number(&self, thread: ThreadId) -> Option<usize> {
         self.numbers.get(&thread).copied()
     }
 
@@ -186,7 +233,7 @@ impl Opened {
     }
 
     /// Returns a time since the trace's first one, in ns.
-    pub(super) fn since(&self, time: Timestamp) -> i64 {
+    pub(crate) fn since(&self, time: Timestamp) -> i64 {
         time.0.saturating_sub(self.trace.span()[0].0)
     }
 
@@ -248,7 +295,10 @@ impl Opened {
 
     /// Returns all that happens in a span.
     pub(super) fn overview(&self, span: [Timestamp; 2], count: usize) -> Arc<Mutex<Overview>> {
-        let new = || Overview::new(&self.trace, span, count);
+        let new = || match self.is_part {
+            true => Overview::of_part(&self.trace, span, count, self.only.clone()),
+            false => Overview::new(&self.trace, span, count),
+        };
         kept(&self.overviews, (span, count), new)
     }
 

@@ -98,7 +98,7 @@ fn trace(opened: &Opened) -> Value {
 }
 
 /// Returns class, name and readable parameters of a method.
-pub(super) fn method_name(opened: &Opened, number: u32) -> [String; 3] {
+pub(crate) fn method_name(opened: &Opened, number: u32) -> [String; 3] {
     let names = opened.trace.names();
     let Some(id) = opened.trace.method(number) else {
         return Default::default();

@@ -1,6 +1,7 @@
 //! What to do about an export that its tool does not open.
 
 use super::{Args, Caller, feed};
+use crate::select::time_argument;
 use anyhow::anyhow;
 use jtrail_export::{Ceiling, Export, Survey, Target};
 use jtrail_model::MethodId;
@@ -120,7 +121,7 @@ fn proposals(target: Target, survey: &Survey, share: &Share) -> Vec<Proposal> {
         add(Choice::Min, format!("--min {min}"), means);
     }
     if let Some((until, left)) = survey.until_for(fits) {
-        let until = seconds(until.0 as u64);
+        let until = time_argument(until.0 as u64);
         let means = format!("calls and waits up to then: {}", number(left));
         add(Choice::Until, format!("--until {until}"), means);
     }
@@ -198,12 +199,6 @@ fn survey(args: &Args, top: Option<FxHashSet<MethodId>>) -> anyhow::Result<Surve
     let mut survey = Survey::new(args.selection.filter(top));
     feed(&args.selection, &args.input, &mut survey)?;
     Ok(survey)
-}
-
-/// Returns a time in seconds: `1.5s`.
-fn seconds(ns: u64) -> String {
-    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Returns a number with separators between thousands.

@@ -1,18 +1,21 @@
-//! `jtrail view`: shows traces in the browser.
+//! `jtrail view`: shows traces in the browser, or writes a page that does.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | `source` | opens traces, whatever their format |
+//! | `html` | writes a part of traces as a stand-alone page |
 //! | `server` | the server on the loopback interface |
 
+mod html;
 mod server;
 mod source;
 
 use super::open::open_browser;
 use crate::outcome::{SOUND, Streams};
 use crate::output::{Temporary, leave_signals};
+use crate::select::{Span, ThreadSelector};
 use anyhow::{Context, bail};
-use jtrail_view::api::Session;
+use jtrail_view::api::{Opened, Session};
 use server::Server;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +24,9 @@ use std::path::{Path, PathBuf};
 /// Starts a server on the loopback interface of this machine, and opens or prints the address of
 /// its page. The page needs no network, and nothing leaves this machine. A trail is read in parts;
 /// a trace of another format becomes a temporary trail first. Ends on Ctrl-C.
+///
+/// With --html it starts no server, and writes a page that has a part of the trace in itself: it
+/// opens from a disk, and can be attached to a ticket. It holds up to a million calls and waits.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; a second one is shown beside it
@@ -32,11 +38,27 @@ pub(crate) struct Args {
     /// Port on the loopback interface [default: any free one]
     #[arg(long)]
     port: Option<u16>,
+    /// Write a page that needs no server; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "no_browser"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    span: Span,
+    /// Only what this thread did: an id, or a name with * for any text (repeatable)
+    #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
+    thread: Vec<ThreadSelector>,
 }
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     if args.traces.iter().any(|path| path == Path::new("-")) {
         bail!("a trace is read in parts, so it must be a file");
+    }
+    if let Some(output) = &args.html {
+        return html::run(args, output, streams);
+    }
+    if !args.span.is_all() || !args.thread.is_empty() {
+        bail!(
+            "--from, --until and --thread select what --html writes; the page of the server shows the whole trace"
+        );
     }
     // A port that is in use is an error before traces are read.
     let server = Server::new(args.port)?;
@@ -44,7 +66,9 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let mut opened = Vec::new();
     for (number, path) in args.traces.iter().enumerate() {
         let trail = folder.path().join(format!("{number}.trail"));
-        opened.push(source::open(path, &trail, streams)?);
+        let (title, trace, index) = source::open(path, &trail, streams)?;
+        let named = || index.display().to_string();
+        opened.push(Opened::new(title, trace, index.clone()).with_context(named)?);
     }
     leave_signals(); // from now on, they end the server
     let address = server.address();

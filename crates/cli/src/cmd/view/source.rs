@@ -4,19 +4,22 @@ use crate::cmd::convert;
 use crate::outcome::Streams;
 use anyhow::{Context, bail};
 use jtrail_view::Trace;
-use jtrail_view::api::Opened;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Opens a trace. One that can't be read in parts becomes a trail at `trail` first: one of another
-/// format or an earlier version, or one that is truncated or damaged.
-pub(super) fn open(path: &Path, trail: &Path, streams: &mut Streams<'_>) -> anyhow::Result<Opened> {
+/// Opens a trace, and returns it with its title and the place of its index. One that can't be read in parts becomes a trail at
+/// `trail` first: one of another format or an earlier version, or one that is truncated or damaged.
+pub(super) fn open(
+    path: &Path,
+    trail: &Path,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<(String, Trace, PathBuf)> {
     let title = path.file_name().unwrap_or(path.as_os_str());
     let title = title.to_string_lossy().into_owned();
     File::open(path).with_context(|| format!("{}", path.display()))?;
     let trace = Trace::open(path).with_context(|| format!("{}", path.display()))?;
     if let Some(trace) = trace {
-        return Ok(Opened::new(title, trace, index_of(path, trail))?);
+        return Ok((title, trace, index_of(path, trail)));
     }
     writeln!(
         streams.err,
@@ -26,11 +29,7 @@ pub(super) fn open(path: &Path, trail: &Path, streams: &mut Streams<'_>) -> anyh
     let args = convert::Args::to_trail(path.to_owned(), trail.to_owned());
     convert::run(&args, streams)?;
     match Trace::open(trail).context("the temporary trail")? {
-        Some(trace) => Ok(Opened::new(
-            title,
-            trace,
-            trail.with_added_extension("idx"),
-        )?),
+        Some(trace) => Ok((title, trace, trail.with_added_extension("idx"))),
         None => bail!("{}: it has no events", path.display()),
     }
 }
