@@ -253,7 +253,7 @@ proptest! {
         let mut all = 0;
         let mut begun = 0;
         for id in other.threads().filter(is_selected) {
-            let mut wanted = expected(&other, id, span);
+            let mut of_trace = expected(&other, id, span);
             let ids = embedded_trace["info"]["threads"]["id"].as_array().expect("ids");
             let number = ids.iter().position(|cell| cell == &id.to_string());
             let found = match number {
@@ -264,12 +264,12 @@ proptest! {
             check_nesting(&found, from.since(first).0);
             prop_assert!(found.windows(2).all(|two| two[0].1 <= two[1].1));
             let in_span = |line: &&Line| line.4 < 2 && (span[0]..span[1]).contains(&Timestamp(first.0 + line.1));
-            begun += wanted.iter().filter(in_span).count();
-            all += wanted.len();
+            begun += of_trace.iter().filter(in_span).count();
+            all += of_trace.len();
             let mut sorted = found.clone();
             sorted.sort();
-            wanted.sort();
-            prop_assert_eq!(sorted, wanted);
+            of_trace.sort();
+            prop_assert_eq!(sorted, of_trace);
         }
         prop_assert_eq!(page.calls() + page.waits(), all);
         prop_assert_eq!(&embedded_trace["info"]["calls"], begun);

@@ -19,10 +19,10 @@ pub(super) fn span(
 ) -> io::Result<Option<([Timestamp; 2], usize)>> {
     begins.sort_unstable();
     let from = selection.span[0].max(trace.span()[0]);
-    let mut wanted = max - max / 10;
-    while wanted > 0 {
-        let Some(until) = begins.get(wanted) else {
-            wanted /= 2;
+    let mut place = max - max / 10;
+    while place > 0 {
+        let Some(until) = begins.get(place) else {
+            place /= 2;
             continue;
         };
         let length = round(until.since(from).0);
@@ -36,7 +36,7 @@ pub(super) fn span(
             let slices = part.threads.iter().map(|(_, slices)| slices.len());
             return Ok(Some((span, slices.sum())));
         }
-        wanted /= 2;
+        place /= 2;
     }
     Ok(None)
 }
