@@ -38,6 +38,7 @@ mod analyse;
 mod attach;
 mod cmd;
 mod http;
+mod indexed;
 mod input;
 // No subcommand sends traces yet.
 mod otlp;

@@ -47,7 +47,7 @@ mod trace;
 mod waits;
 mod walk;
 
-pub use index::IndexSizes;
+pub use index::{EXTENSION, IndexSizes, save_analysis, saved_analysis};
 pub use methods::NO_METHOD;
 pub use overview::{Collection, Counts, Overview};
 pub use search::{Found, Occurrences};

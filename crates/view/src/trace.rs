@@ -343,12 +343,11 @@ impl Trace {
     /// file is no index, or if it can't be written.
     pub fn build_index(&self, path: &Path, progress: impl FnMut(u64) -> bool) -> io::Result<bool> {
         index::write_to(path, |out| {
-            self.write_index(IndexSizes::default(), None, out, progress)
+            self.write_index(IndexSizes::default(), out, progress)
         })
     }
 
-    /// Makes the index and writes it to `out`. `analysis` are the bytes of what a report shows.
-    /// `progress` is called now and then with the number of bytes of the trail that were read; if
+    /// Makes the index and writes it to `out`. `progress` is called now and then with the number of bytes of the trail that were read; if
     /// it returns false, the index stays incomplete. Returns true if it is complete.
     ///
     /// # Errors
@@ -356,11 +355,10 @@ impl Trace {
     pub fn write_index(
         &self,
         sizes: IndexSizes,
-        analysis: Option<&[u8]>,
         out: impl Write,
         progress: impl FnMut(u64) -> bool,
     ) -> io::Result<bool> {
-        Index::build(self, sizes, analysis, out, progress)
+        Index::build(self, sizes, out, progress)
     }
 
     /// Returns the slices of a block at a resolution of at least 2^`power` ns. If `is_late`, only

@@ -136,9 +136,9 @@ fn session() -> Session {
     let trace = Trace::open(file.path()).expect("read").expect("a trail");
     // The segments are read from the file later.
     let (_, path) = file.keep().expect("kept");
-    let index = file.path().with_added_extension("idx");
-    let opened = Opened::new("a <b>.trail".to_owned(), trace, index).expect("no index");
-    let session = Session::new(vec![opened]);
+    let index = path.with_added_extension("idx");
+    let opened = Opened::new("a <b>.trail".to_owned(), trace, index, |_| None);
+    let session = Session::new(vec![opened.expect("no index")]);
     session.prepare(|| false).expect("prepared");
     TEMPORARY.with(|all| all.borrow_mut().0.push(path));
     session

@@ -567,7 +567,7 @@ proptest! {
         let (_file, trace) = maker.open();
         let mut index = tempfile::NamedTempFile::new().expect("a file");
         let sizes = IndexSizes { block, pictures, methods: sums, paths: 3_000_000 - sums };
-        let is_complete = trace.write_index(sizes, None, &mut index, |_| true).expect("an index");
+        let is_complete = trace.write_index(sizes, &mut index, |_| true).expect("an index");
         prop_assert!(is_complete);
         prop_assert!(trace.use_index(index.path()).expect("read"));
         let origin = trace.span()[0].0;

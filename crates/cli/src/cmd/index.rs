@@ -1,11 +1,12 @@
 //! `jtrail index`: makes the index of a trail, with which long traces are read quickly.
 
+use crate::indexed::analysis_for_index;
 use crate::input::Bar;
 use crate::outcome::{SOUND, Streams};
 use crate::output::bytes;
 use anyhow::{Context, bail};
-use jtrail_view::Trace;
 use jtrail_view::api::MIN_INDEXED;
+use jtrail_view::{EXTENSION, Trace, save_analysis};
 use std::path::PathBuf;
 
 /// Make the index of a long trail
@@ -26,7 +27,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     for path in &args.traces {
-        let index = path.with_added_extension("idx");
+        let index = path.with_added_extension(EXTENSION);
         let named = || path.display().to_string();
         let Some(trace) = Trace::open(path).with_context(named)? else {
             bail!(
@@ -55,6 +56,9 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         });
         drop(bar);
         written.with_context(named)?;
+        if let Some(analysis) = analysis_for_index(path) {
+            save_analysis(path, &index, &analysis).with_context(named)?;
+        }
         let taken = index.metadata().with_context(named)?.len();
         writeln!(
             streams.out,

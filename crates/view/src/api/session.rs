@@ -9,7 +9,7 @@ use jtrail_model::{ThreadId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -81,6 +81,8 @@ pub struct Opened {
     is_part: bool,
     /// Where the index of the trace is to be, beside the trace or elsewhere.
     index: PathBuf,
+    /// Makes what a report of the trace shows, for a new index.
+    analyse: fn(&Path) -> Option<Vec<u8>>,
     /// Which share of the index is ready, in millionths.
     indexed: AtomicU32,
     /// The sums of the whole trace, or of the part.
@@ -97,14 +99,20 @@ pub struct Opened {
 
 impl Opened {
     /// Opens a trace for questions. The page calls it `title`. The index is read from `index`; if
-    /// it is missing, [`Session::prepare`] makes it.
+    /// it is missing, [`Session::prepare`] makes it, with what `analyse` makes of the trace.
     ///
     /// # Errors
     /// If the index is there and can't be read.
-    pub fn new(title: String, trace: Trace, index: PathBuf) -> io::Result<Self> {
+    pub fn new(
+        title: String,
+        trace: Trace,
+        index: PathBuf,
+        analyse: fn(&Path) -> Option<Vec<u8>>,
+    ) -> io::Result<Self> {
         trace.use_index(&index)?;
         Ok(Self {
             index,
+            analyse,
             ..Self::without_index(title, trace)
         })
     }
@@ -113,6 +121,7 @@ impl Opened {
         let threads: Vec<ThreadId> = trace.threads().collect();
         Self {
             index: PathBuf::new(),
+            analyse: |_| None,
             indexed: AtomicU32::new(0),
             whole: Mutex::new(whole(&trace)),
             others: Mutex::new(Overview::new(&trace, trace.span(), 1)),
@@ -148,6 +157,9 @@ impl Opened {
                 return Ok(());
             }
             *self.whole.lock() = whole(&self.trace);
+            if let Some(analysis) = (self.analyse)(self.trace.path()) {
+                crate::save_analysis(self.trace.path(), &self.index, &analysis)?;
+            }
             return Ok(());
         }
         let whole = self.whole();

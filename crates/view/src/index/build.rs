@@ -63,7 +63,6 @@ pub(super) fn build(
     trace: &Trace,
     fingerprint: Fingerprint,
     sizes: IndexSizes,
-    analysis: Option<&[u8]>,
     out: impl Write,
     mut progress: impl FnMut(u64) -> bool,
 ) -> io::Result<bool> {
@@ -107,7 +106,7 @@ pub(super) fn build(
         Ok(true)
     })?;
     if is_complete {
-        builder.end(analysis)?;
+        builder.end()?;
     }
     Ok(is_complete)
 }
@@ -307,7 +306,7 @@ impl<W: Write> Builder<'_, W> {
         methods.0.iter().map(of_thread).collect()
     }
 
-    fn end(mut self, analysis: Option<&[u8]>) -> io::Result<()> {
+    fn end(mut self) -> io::Result<()> {
         if let Some(block) = self.block.take() {
             self.finish(block, 0)?;
         }
@@ -342,10 +341,6 @@ impl<W: Write> Builder<'_, W> {
         self.directory.across = self.out.section(&across)?;
         self.directory.methods = self.out.section(&self.trace.method_ids())?;
         self.directory.facts = self.out.section(&self.facts)?;
-        self.directory.analysis = match analysis {
-            Some(analysis) => Some(self.out.bytes(analysis)?),
-            None => None,
-        };
         self.out.end(&self.directory)?;
         Ok(())
     }

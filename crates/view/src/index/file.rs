@@ -186,6 +186,13 @@ pub(super) fn is_index(file: &mut File) -> io::Result<bool> {
 /// # Errors
 /// If the file can't be read.
 pub(super) fn directory(file: &mut File, of: Fingerprint) -> io::Result<Option<Directory>> {
+    let place = place_of_directory(file, of)?;
+    place.map_or(Ok(None), |section| read(file, section))
+}
+
+/// Returns where the directory of an index is. Returns `None` if it is that of another trail, or
+/// damaged.
+fn place_of_directory(file: &mut File, of: Fingerprint) -> io::Result<Option<Section>> {
     let size = file.seek(SeekFrom::End(0))?;
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -202,10 +209,30 @@ pub(super) fn directory(file: &mut File, of: Fingerprint) -> io::Result<Option<D
         length: number(8),
         checksum: number(12),
     };
-    if end[16..] != MAGIC {
-        return Ok(None);
-    }
-    read(file, section)
+    Ok((end[16..] == MAGIC).then_some(section))
+}
+
+/// Adds the analysis that a report shows to an index. Returns false if the index is that of another
+/// trail, or damaged.
+///
+/// # Errors
+/// If the file can't be read or written. It is damaged then.
+pub(super) fn add_analysis(file: &mut File, of: Fingerprint, bytes: &[u8]) -> io::Result<bool> {
+    let Some(place) = place_of_directory(file, of)? else {
+        return Ok(false);
+    };
+    let Some(mut directory) = read::<Directory>(file, place)? else {
+        return Ok(false);
+    };
+    file.set_len(place.at)?;
+    file.seek(SeekFrom::End(0))?;
+    let mut out = Output {
+        out: file,
+        at: place.at,
+    };
+    directory.analysis = Some(out.bytes(bytes)?);
+    out.end(&directory)?;
+    Ok(true)
 }
 
 /// Reads a section. Returns `None` if it is damaged.

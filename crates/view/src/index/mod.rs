@@ -59,6 +59,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What is added to the name of a trail for that of its index.
+pub const EXTENSION: &str = "idx";
+
 /// Maximum memory of the slices of threads in nodes, in bytes.
 const MAX_DETAILS: usize = 48 << 20;
 /// Maximum memory of the places of these, in bytes.
@@ -86,13 +89,7 @@ impl Index {
     /// # Errors
     /// If a file can't be read.
     pub(crate) fn open(path: &Path, trace: &Trace) -> io::Result<Option<Self>> {
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let fingerprint = Fingerprint::of(&mut File::open(trace.path())?)?;
-        let Some(directory) = file::directory(&mut file, fingerprint)? else {
+        let Some((file, directory)) = opened(trace.path(), path)? else {
             return Ok(None);
         };
         let origin = trace.span()[0];
@@ -127,8 +124,7 @@ impl Index {
         }))
     }
 
-    /// Makes the index of a trace and writes it to `out`; `analysis` are the bytes of what a report
-    /// shows. `progress` is called now and then with the number of bytes of the trail that were
+    /// Makes the index of a trace and writes it to `out`. `progress` is called now and then with the number of bytes of the trail that were
     /// read. If it returns false, the index stays incomplete. Returns true if it is complete.
     ///
     /// # Errors
@@ -136,26 +132,16 @@ impl Index {
     pub(crate) fn build(
         trace: &Trace,
         sizes: IndexSizes,
-        analysis: Option<&[u8]>,
         out: impl Write,
         progress: impl FnMut(u64) -> bool,
     ) -> io::Result<bool> {
         let fingerprint = Fingerprint::of(&mut File::open(trace.path())?)?;
-        build::build(trace, fingerprint, sizes, analysis, out, progress)
+        build::build(trace, fingerprint, sizes, out, progress)
     }
 
     /// Returns what the index says of the whole trace.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    /// Returns the saved analysis; `None` if the index has none, or it is damaged.
-    ///
-    /// # Errors
-    /// If the file can't be read.
-    pub(crate) fn analysis(&self) -> io::Result<Option<Vec<u8>>> {
-        let section = self.directory.analysis;
-        section.map_or(Ok(None), |section| file::bytes(&self.file, section))
     }
 
     /// Returns the waits of a thread from one block into another, and its slices that never end.
@@ -304,6 +290,51 @@ impl Index {
         let columns = section::<PathColumns>(&self.file, self.entry(place).paths)?;
         Ok(columns.and_then(|columns| columns.paths(self.origin)))
     }
+}
+
+/// Returns the saved analysis of a trail; `None` if its index is missing, damaged, that of another
+/// trail, or has none.
+///
+/// # Errors
+/// If a file can't be read.
+pub fn saved_analysis(trail: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some((file, directory)) = opened(trail, &trail.with_added_extension(EXTENSION))? else {
+        return Ok(None);
+    };
+    let section = directory.analysis;
+    section.map_or(Ok(None), |section| file::bytes(&file, section))
+}
+
+/// Opens an index. Returns `None` if it is missing, damaged, or that of another trail, or if the
+/// trail was written later.
+fn opened(trail: &Path, index: &Path) -> io::Result<Option<(File, Directory)>> {
+    let mut file = match File::open(index) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut trail = File::open(trail)?;
+    if trail.metadata()?.modified()? > file.metadata()?.modified()? {
+        return Ok(None);
+    }
+    let fingerprint = Fingerprint::of(&mut trail)?;
+    let directory = file::directory(&mut file, fingerprint)?;
+    Ok(directory.map(|directory| (file, directory)))
+}
+
+/// Saves the analysis of a trail, which a report shows, in an index. Returns false if the index is
+/// missing, damaged, or that of another trail.
+///
+/// # Errors
+/// If a file can't be read or written.
+pub fn save_analysis(trail: &Path, index: &Path, analysis: &[u8]) -> io::Result<bool> {
+    let mut file = match File::options().read(true).write(true).open(index) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let fingerprint = Fingerprint::of(&mut File::open(trail)?)?;
+    file::add_analysis(&mut file, fingerprint, analysis)
 }
 
 /// Writes a file that is there when it is complete, in place of an index that is there. Returns what

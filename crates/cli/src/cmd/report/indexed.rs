@@ -6,14 +6,11 @@ use super::tables::Table;
 use jtrail_analysis::{Analysis, TreeCut, saved};
 use std::path::Path;
 
-/// Returns the bytes of the analysis of the whole trace that its index contains: those that
-/// [`saved::save`] returned.
-///
-/// Returns `None` if there is no index, if it has no analysis, or if it is not the index of this
-/// trace as it is now. The caller then reads the trace. There are no indexes yet, so that this is
-/// always so.
-pub(super) fn analysis_of_index(_trace: &Path) -> Option<Vec<u8>> {
-    None
+/// Returns the bytes of the analysis of the whole trace that its index contains. Returns `None` if
+/// there is none, or if it is not of this trace as it is now. The caller then reads the trace.
+pub(super) fn analysis_of_index(trace: &Path) -> Option<Vec<u8>> {
+    // An index that can't be read is as good as missing.
+    jtrail_view::saved_analysis(trace).ok().flatten()
 }
 
 /// Returns the analysis for a report of the whole trace. Returns `None` if the report shows more

@@ -11,6 +11,7 @@ mod server;
 mod source;
 
 use super::open::open_browser;
+use crate::indexed::analysis_for_index;
 use crate::outcome::{SOUND, Streams};
 use crate::output::{Temporary, leave_signals};
 use crate::select::{Span, ThreadSelector};
@@ -68,7 +69,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         let trail = folder.path().join(format!("{number}.trail"));
         let (title, trace, index) = source::open(path, &trail, streams)?;
         let named = || index.display().to_string();
-        opened.push(Opened::new(title, trace, index.clone()).with_context(named)?);
+        let new = Opened::new(title, trace, index.clone(), analysis_for_index);
+        opened.push(new.with_context(named)?);
     }
     leave_signals(); // from now on, they end the server
     let address = server.address();

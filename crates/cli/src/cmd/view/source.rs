@@ -3,7 +3,7 @@
 use crate::cmd::convert;
 use crate::outcome::Streams;
 use anyhow::{Context, bail};
-use jtrail_view::Trace;
+use jtrail_view::{EXTENSION, Trace};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(super) fn open(
     let args = convert::Args::to_trail(path.to_owned(), trail.to_owned());
     convert::run(&args, streams)?;
     match Trace::open(trail).context("the temporary trail")? {
-        Some(trace) => Ok((title, trace, trail.with_added_extension("idx"))),
+        Some(trace) => Ok((title, trace, trail.with_added_extension(EXTENSION))),
         None => bail!("{}: it has no events", path.display()),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn open(
 /// Returns where the index of a trail is: beside it, or beside the temporary trail if that folder
 /// can't be written.
 fn index_of(path: &Path, temporary: &Path) -> PathBuf {
-    let beside = path.with_added_extension("idx");
+    let beside = path.with_added_extension(EXTENSION);
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -45,5 +45,5 @@ fn index_of(path: &Path, temporary: &Path) -> PathBuf {
     if beside.exists() || is_writable {
         return beside;
     }
-    temporary.with_added_extension("idx")
+    temporary.with_added_extension(EXTENSION)
 }
