@@ -9,8 +9,11 @@
 //! translator reports them. Encoding is measured as wall-clock time, without helper threads and
 //! with one and more.
 
+mod helpers;
+
+use helpers::Threads;
+use jtrail_formats::Encode;
 use jtrail_formats::trail::{Encoder, SegmentItem, SegmentReader, Segments};
-use jtrail_formats::{Encode, Helpers, Job};
 use jtrail_model::{
     CallRun, CallStep, Calls, Event, MethodIds, OpenedCall, RunStep, ThreadId, Timestamp,
 };
@@ -18,8 +21,6 @@ use std::error::Error;
 use std::fs;
 use std::hint::black_box;
 use std::io::Cursor;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Maximum number of events to encode.
@@ -203,50 +204,4 @@ fn encode(mut encoder: Encoder, reported: &[Reported], methods: &MethodIds) {
         }
     }
     encoder.end(&mut out);
-}
-
-/// A pool of threads that wait for jobs.
-struct Threads {
-    count: usize,
-    jobs: Sender<Job>,
-    taken: Arc<Mutex<Receiver<Job>>>,
-}
-
-impl Threads {
-    fn start(count: usize) -> Arc<Self> {
-        let (jobs, taken) = channel::<Job>();
-        let taken = Arc::new(Mutex::new(taken));
-        for _ in 0..count {
-            let taken = Arc::clone(&taken);
-            std::thread::spawn(move || {
-                loop {
-                    let next = taken.lock().expect("nobody panics").recv();
-                    let Ok(job) = next else { return };
-                    job();
-                }
-            });
-        }
-        Arc::new(Self { count, jobs, taken })
-    }
-}
-
-impl Helpers for Threads {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn give(&self, job: Job) {
-        self.jobs.send(job).expect("there is a receiver");
-    }
-
-    fn help(&self) -> bool {
-        let next = self.taken.try_lock().map(|taken| taken.try_recv());
-        match next {
-            Ok(Ok(job)) => {
-                job();
-                true
-            }
-            _ => false,
-        }
-    }
 }
