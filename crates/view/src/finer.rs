@@ -30,6 +30,9 @@ impl Finer {
             let walked = trace.walk(&mut reader, number as usize, &mut Visitor { bins })?;
             for (id, thread) in walked {
                 let mut state = thread.state;
+                if !thread.is_running {
+                    continue;
+                }
                 let begin = waits.remove(&id);
                 // A wait that began in another block is in the index.
                 if let Some((wait, begin)) = state.ended_wait.zip(begin) {

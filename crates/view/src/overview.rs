@@ -28,6 +28,8 @@ pub struct Overview {
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
+    /// Threads that have begun or ended a call or wait in the segments so far.
+    running: BTreeSet<ThreadId>,
     /// Bytes in use after the latest collection of each interval.
     heap: Vec<Option<i64>>,
     collections: Vec<Collection>,
@@ -295,6 +297,7 @@ impl Overview {
             only: None,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
+            running: BTreeSet::new(),
             heap: vec![None; intervals.count],
             collections: Vec::new(),
             collection: Collection::default(),
@@ -322,7 +325,7 @@ impl Overview {
         self.remaining = remaining;
         done?;
         if self.share() >= 1.0 {
-            self.end(trace);
+            self.end(trace)?;
         }
         Ok(())
     }
@@ -345,7 +348,14 @@ impl Overview {
             |id: &ThreadId| counts(id) && threads.is_none_or(|threads| threads.contains(id));
         for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
             let intervals = self.intervals;
-            let before = self.waits.remove(&id);
+            // A thread may have other events while it waits, such as samples: then it still waits.
+            let before = match thread.is_running {
+                true => {
+                    self.running.insert(id);
+                    self.waits.remove(&id)
+                }
+                false => None,
+            };
             let counts = self.counts(id);
             for (all, more) in counts.iter_mut().zip(thread.counts) {
                 *all += more;
@@ -363,7 +373,19 @@ impl Overview {
     }
 
     /// Adds the waits that never end.
-    fn end(&mut self, trace: &Trace) {
+    fn end(&mut self, trace: &Trace) -> io::Result<()> {
+        // Waits that last all through the span, in which their threads have other events.
+        let silent = self.threads.keys().filter(|id| !self.running.contains(id));
+        for id in silent {
+            let first = trace.segments_of(*id, self.intervals.span).first().copied();
+            let wait = match first {
+                Some(first) => trace.open_wait(*id, first)?,
+                None => None,
+            };
+            if let Some(wait) = wait {
+                self.waits.insert(*id, (wait.begin, wait.kind));
+            }
+        }
         let end = trace.ended(self.intervals.span)[1];
         for (id, (begin, kind)) in std::mem::take(&mut self.waits) {
             if let Some(counts) = self.threads.get_mut(&id) {
@@ -371,6 +393,7 @@ impl Overview {
                 self.intervals.add_wait(counts, wait, kind);
             }
         }
+        Ok(())
     }
 
     fn collect(&mut self, event: &Event<'_>) {
@@ -443,6 +466,8 @@ struct ThreadPart {
     ended: Option<(Timestamp, Kind)>,
     /// The wait that is open at the end.
     waits: Option<(Timestamp, Kind)>,
+    /// True if a call or wait begins or ends here.
+    is_running: bool,
 }
 
 impl Part {
@@ -456,7 +481,7 @@ impl Part {
         for (id, thread) in threads {
             let mut state = thread.state;
             let open = thread.open.last().and_then(|open| open.extra);
-            state.waits = open;
+            (state.waits, state.is_running) = (open, thread.is_running);
             match part.threads.entry(id) {
                 Entry::Vacant(entry) => _ = entry.insert(state),
                 Entry::Occupied(mut entry) => {
@@ -476,6 +501,7 @@ impl Part {
             counts: vec![Counts::default(); self.intervals.count],
             ended: None,
             waits: None,
+            is_running: false,
         }
     }
 

@@ -21,30 +21,50 @@ pub(crate) struct ThreadSlices {
     pub(crate) ended: Vec<Slice>,
     /// Those that are open at the end, outermost first.
     pub(crate) open: Vec<Slice>,
+    /// False if the thread goes on with what it did before.
+    pub(crate) is_running: bool,
 }
 
 impl ThreadSlices {
-    /// Passes the slices that end here to `visit`, callees before their caller, and those that are
-    /// open at the end if `is_last`, outermost first. `wait` is the begin of the wait that is open
-    /// at the end of the thread's segment before, and becomes the one that is open at the end of
-    /// this segment.
-    pub(crate) fn visit(
-        &self,
-        wait: &mut Option<Timestamp>,
-        is_last: bool,
-        mut visit: impl FnMut(&Slice),
-    ) {
+    /// Returns true if a wait may be open at the begin.
+    pub(crate) fn needs_wait(&self) -> bool {
+        let begins_earlier = |slice: &Slice| slice.begin == EARLIER;
+        !self.is_running || self.ended.first().is_some_and(begins_earlier)
+    }
+
+    /// Passes the slices that end here to `visit`, callees before their caller. `wait` is the one
+    /// that is open at the end of the thread's segment before, and becomes the one that is open at
+    /// the end of this segment.
+    pub(crate) fn visit(&self, wait: &mut Option<Slice>, mut visit: impl FnMut(&Slice)) {
+        if !self.is_running {
+            return;
+        }
         for slice in &self.ended {
             match wait.take() {
-                Some(begin) if slice.begin == EARLIER => visit(&Slice { begin, ..*slice }),
+                Some(Slice { begin, .. }) if slice.begin == EARLIER => {
+                    visit(&Slice { begin, ..*slice });
+                }
                 _ => visit(slice),
             }
         }
-        if is_last {
-            self.open.iter().for_each(visit);
-        }
-        let last = self.open.last().filter(|slice| !slice.kind.is_call());
-        *wait = last.map(|slice| slice.begin);
+        *wait = self.open_wait();
+    }
+
+    /// Returns what is open at the end, outermost first. `wait` is the wait that is open there.
+    pub(crate) fn open_at_end(
+        &self,
+        wait: Option<Slice>,
+    ) -> impl DoubleEndedIterator<Item = Slice> {
+        let calls = self.open.iter().filter(|slice| slice.kind.is_call());
+        calls.copied().chain(wait)
+    }
+
+    /// Returns the wait that begins here and is open at the end.
+    pub(crate) fn open_wait(&self) -> Option<Slice> {
+        self.open
+            .last()
+            .copied()
+            .filter(|slice| !slice.kind.is_call())
     }
 }
 
@@ -58,8 +78,12 @@ impl Segment {
         let threads = threads.into_iter().map(|(id, thread)| {
             let mut ended = thread.state;
             ended.shrink_to_fit();
-            let open = thread.open.into_iter().map(|open| open.extra).collect();
-            (id, ThreadSlices { ended, open })
+            let slices = ThreadSlices {
+                ended,
+                open: thread.open.into_iter().map(|open| open.extra).collect(),
+                is_running: thread.is_running,
+            };
+            (id, slices)
         });
         Ok(Self {
             threads: threads.collect(),
@@ -77,14 +101,6 @@ impl Segment {
         let all: usize = self.threads.values().map(slices).sum();
         let per_thread = size_of::<(ThreadId, ThreadSlices)>();
         size_of::<Self>() + all * size_of::<Slice>() + self.threads.capacity() * per_thread
-    }
-}
-
-impl ThreadSlices {
-    /// Returns the begin of the wait that is open at the end.
-    pub(crate) fn open_wait(&self) -> Option<Timestamp> {
-        let last = self.open.last().filter(|slice| !slice.kind.is_call());
-        last.map(|slice| slice.begin)
     }
 }
 

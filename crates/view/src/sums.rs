@@ -452,12 +452,18 @@ impl Worker {
     pub(crate) fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
         let threads: Threads<Self> =
             trace.walk(&mut trace.reader()?, number as usize, &mut self)?;
+        // A thread that goes on with what it did before has no times of its own.
+        let first = trace.first_time(number as usize).0;
+        let first = first.clamp(self.times[0].0, self.times[1].0);
         for (id, thread) in threads {
             let state = thread.state;
-            if let Some(times) = state.times {
+            if state.is_selected {
                 let last = thread.open.last().map_or(0, |open| open.extra);
-                let innermost = [state.innermost, last];
-                self.parts.push((id, Part { times, innermost }, state.sum));
+                let part = Part {
+                    times: state.times.unwrap_or([first; 2]),
+                    innermost: [state.innermost, last],
+                };
+                self.parts.push((id, part, state.sum));
             }
         }
         Ok(self)

@@ -4,7 +4,7 @@ use crate::cache::Cache;
 use crate::finer::Finer;
 use crate::index::{self, Bins, Index, IndexSizes, Place};
 use crate::methods::Methods;
-use crate::segment::{Segment, ThreadSlices};
+use crate::segment::Segment;
 use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::walk::{Threads, Walk, walk};
 use jtrail_formats::trail::{Parts, SegmentItem, SegmentReader, Segments};
@@ -135,30 +135,34 @@ impl Trace {
             }
         };
         // The wait that is open at the end of the segment before.
-        let mut wait = None;
+        let mut wait: Option<Slice> = None;
         for (place, number) in numbers.iter().enumerate() {
             let segment = self.segment(*number)?;
             let Some(slices) = segment.thread(thread) else {
                 continue;
             };
-            let begins_earlier = |slice: &Slice| slice.begin == EARLIER;
-            if place == 0 && slices.ended.first().is_some_and(begins_earlier) {
+            if place == 0 && slices.needs_wait() {
                 wait = self.open_wait(thread, *number)?;
             }
-            slices.visit(&mut wait, place + 1 == numbers.len(), &mut visit);
+            slices.visit(&mut wait, &mut visit);
+            if place + 1 == numbers.len() {
+                slices.open_at_end(wait).for_each(|slice| visit(&slice));
+            }
         }
         Ok(())
     }
 
-    /// Returns the begin of the wait that is open before a segment of a thread.
-    fn open_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Timestamp>> {
+    /// Returns the wait that is open before a segment of a thread.
+    pub(crate) fn open_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Slice>> {
         let all = self.of_threads.get(&thread).map_or(&[][..], Vec::as_slice);
         let place = all.partition_point(|other| (*other as usize) < number);
-        let Some(before) = place.checked_sub(1) else {
-            return Ok(None);
-        };
-        let segment = self.segment(all[before] as usize)?;
-        Ok(segment.thread(thread).and_then(ThreadSlices::open_wait))
+        for before in all[..place].iter().rev() {
+            let segment = self.segment(*before as usize)?;
+            if let Some(slices) = segment.thread(thread).filter(|slices| slices.is_running) {
+                return Ok(slices.open_wait());
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the segments that have events in a span, or events without a time.

@@ -140,12 +140,19 @@ impl Trace {
                         end: wait.end,
                         ..begun
                     }),
+                    None if wait.begin == EARLIER => {
+                        let begun = self.open_wait(wait.thread, number)?;
+                        let begin = begun.map_or(EARLIER, |begun| begun.begin);
+                        visit(Wait { begin, ..wait });
+                    }
                     _ => visit(wait),
                 }
             }
             for thread in &threads {
-                let last = walked.get(thread).and_then(|thread| thread.open.last());
-                match last.and_then(|open| open.extra) {
+                let Some(walked) = walked.get(thread).filter(|thread| thread.is_running) else {
+                    continue;
+                };
+                match walked.open.last().and_then(|open| open.extra) {
                     Some(wait) => open.insert(*thread, wait),
                     None => open.remove(thread),
                 };

@@ -66,6 +66,9 @@ pub(crate) struct Open<X> {
 pub(crate) struct Thread<W: Walk> {
     pub(crate) state: W::Thread,
     pub(crate) open: Vec<Open<W::Extra>>,
+    /// True if a call or wait begins or ends in the segment. Otherwise the thread goes on with what
+    /// it did before; it may have other events while it waits, such as samples.
+    pub(crate) is_running: bool,
 }
 
 /// The threads of a segment after a walk.
@@ -120,6 +123,7 @@ impl<W: Walk> Walker<'_, W> {
         let thread = self.threads.entry(id).or_insert_with(|| Thread {
             state: walk.thread(id),
             open: Vec::new(),
+            is_running: false,
         });
         (thread, walk)
     }
@@ -237,6 +241,7 @@ impl Begin {
 impl<W: Walk> Thread<W> {
     #[inline]
     fn begin(&mut self, begin: Begin, ticket: u32, walk: &mut W) {
+        self.is_running |= !begin.is_earlier;
         let extra = walk.begin(&mut self.state, &self.open, begin);
         self.open.push(Open {
             kind: begin.kind,
@@ -250,6 +255,7 @@ impl<W: Walk> Thread<W> {
     #[inline]
     fn end(&mut self, time: Timestamp, kind: Kind, walk: &mut W) {
         if let Some(ended) = self.open.pop() {
+            self.is_running = true;
             let kind = if ended.kind.is_call() {
                 kind
             } else {

@@ -121,12 +121,17 @@ fn session() -> Session {
         leave(1, 900, 1, 1),
         leave(2, 950, 1, 1),
     ];
+    opened(&events, 4)
+}
+
+/// Returns a trace of some events, with so many in each segment.
+fn opened(events: &[Event<'_>], of_segment: usize) -> Session {
     let mut encoder = Format::Trail.encoder();
     let mut trail = Vec::new();
     encoder.begin(&mut trail);
     for (place, event) in events.iter().enumerate() {
         encoder.event(event, &mut trail);
-        if place % 4 == 0 {
+        if place % of_segment == 0 {
             encoder.flush(&mut trail);
         }
     }
@@ -359,6 +364,66 @@ fn wrong_requests_are_errors() {
             );
         }
     }
+}
+
+#[test]
+fn a_thread_waits_while_it_has_other_events() {
+    let park = Event::ThreadPark(ThreadPark {
+        thread: ThreadId(1),
+        time: time(200),
+        ..ThreadPark::default()
+    });
+    let sample = |ns| {
+        Event::Sample(Sample {
+            thread: ThreadId(1),
+            time: time(ns),
+            ..Sample::default()
+        })
+    };
+    let unpark = Event::ThreadUnpark(ThreadUnpark {
+        thread: ThreadId(1),
+        time: time(700),
+    });
+    let events = [
+        thread(1, "main"),
+        enter(1, 100, 1, 1),
+        park,
+        sample(300),
+        sample(400),
+        unpark,
+        leave(1, 900, 1, 1),
+    ];
+    let waits = |session: &Session| {
+        let table = ask(
+            session,
+            "/api/table",
+            "trace=0&what=waits&from=0&until=1000",
+        );
+        let rows = table["rows"].as_array().expect("rows").clone();
+        rows.iter()
+            .map(|row| (row[0].clone(), row[1].clone()))
+            .collect::<Vec<_>>()
+    };
+    let session = opened(&events, 1);
+    assert_eq!(waits(&session), [(json!(200), json!(500))]);
+    let lanes = ask(&session, "/api/lanes", "trace=0&from=0&until=1000&bins=10");
+    assert_eq!(
+        lanes["parked"],
+        json!([0, 0, 100, 100, 100, 100, 100, 0, 0, 0])
+    );
+    let tile = session.answer("/api/tile", "trace=0&thread=0&from=0&until=1024&width=128");
+    let count = u32::from_le_bytes(tile.body[4..8].try_into().expect("4 bytes")) as usize;
+    let at = |place: usize| {
+        let bytes = tile.body[16 + 8 * place..][..8]
+            .try_into()
+            .expect("8 bytes");
+        f64::from_le_bytes(bytes)
+    };
+    let spans: Vec<_> = (0..count).map(|n| (at(n), at(n + count))).collect();
+    assert_eq!(spans, [(100.0, 900.0), (200.0, 700.0)]);
+    // Without the end of the wait, it lasts until the end of the trace.
+    let cut = opened(&events[..5], 1);
+    assert_eq!(waits(&cut), [(json!(200), json!(201))]);
 }
 
 #[test]

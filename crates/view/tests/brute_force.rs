@@ -22,6 +22,8 @@ enum Action {
     Leave,
     Throw,
     Wait(u8),
+    /// An event that neither begins nor ends anything.
+    Sample,
     /// The trace continues in another segment.
     Flush,
 }
@@ -32,7 +34,8 @@ fn actions() -> impl Strategy<Value = Vec<(u64, i64, Action)>> {
         5 => Just(Action::Leave),
         1 => Just(Action::Throw),
         2 => (0..3_u8).prop_map(Action::Wait),
-        1 => Just(Action::Flush),
+        1 => Just(Action::Sample),
+        2 => Just(Action::Flush),
     ];
     proptest::collection::vec((1..=THREADS, 0..40_i64, action), 1..200)
 }
@@ -57,6 +60,8 @@ struct Maker {
     open: [Vec<(usize, u32)>; THREADS as usize + 1],
     tickets: [u32; THREADS as usize + 1],
     now: i64,
+    /// The time of the last event. What never ends has ended then.
+    last: i64,
 }
 
 impl Maker {
@@ -79,6 +84,7 @@ impl Maker {
                 Action::Flush => encoder.flush(&mut trail),
                 _ => {
                     for event in self.step(*thread, *action) {
+                        self.last = self.now;
                         encoder.event(&event, &mut trail);
                     }
                 }
@@ -91,6 +97,13 @@ impl Maker {
 
     fn step(&mut self, thread: u64, action: Action) -> Vec<Event<'static>> {
         let (id, time) = (ThreadId(thread), Timestamp(START + self.now));
+        if matches!(action, Action::Sample) {
+            return vec![Event::Sample(Sample {
+                thread: id,
+                time,
+                ..Sample::default()
+            })];
+        }
         let waits = self.open[thread as usize]
             .last()
             .map(|(slice, _)| self.slices[*slice].kind)
@@ -174,7 +187,7 @@ impl Maker {
                     ..Default::default()
                 })]
             }
-            Action::Flush => Vec::new(),
+            Action::Sample | Action::Flush => Vec::new(),
         }
     }
 
@@ -226,12 +239,6 @@ impl Maker {
         of_thread.map(slice).collect()
     }
 
-    /// Returns the last time of an event. What never ends has ended then.
-    fn last(&self) -> i64 {
-        let times = self.slices.iter().map(|s| s.end.unwrap_or(s.begin));
-        times.max().unwrap_or(0)
-    }
-
     /// Returns the slices of a thread that overlap a span, cut to it.
     fn expected(&self, thread: u64, [from, until]: [i64; 2]) -> Vec<Line> {
         let overlaps = |s: &&Made| {
@@ -268,7 +275,7 @@ impl Maker {
                 .iter()
                 .filter(|s| s.thread == thread && s.method.is_some())
                 .collect();
-            let last = self.last();
+            let last = self.last;
             let ends = |s: &Made| s.end.unwrap_or(last);
             let time = |s: &Made| (ends(s).min(until) - s.begin.max(from)).max(0);
             for (place, call) in calls.iter().enumerate() {
@@ -331,7 +338,7 @@ fn intervals(maker: &Maker, [from, until]: [i64; 2], count: usize) -> BTreeMap<u
             }
             continue;
         }
-        let end = slice.end.unwrap_or(maker.last()).min(until);
+        let end = slice.end.unwrap_or(maker.last).min(until);
         for time in slice.begin.max(from)..end {
             match slice.kind {
                 Kind::Blocked => counts[of(time)].blocked += 1,

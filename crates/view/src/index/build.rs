@@ -170,6 +170,9 @@ impl<W: Write> Builder<'_, W> {
             .get_or_insert_with(|| Node::new(origin, number as u32));
         let first = block.segments[0];
         for (id, thread) in &mut summary.threads {
+            if !thread.is_running {
+                continue;
+            }
             let before = self.waits.remove(id);
             if let Some(ended) = thread.ended_wait.take() {
                 let begin = before.map_or(EARLIER, |(wait, _)| wait.begin);

@@ -40,6 +40,8 @@ pub(super) struct OfThread {
     /// What is open at the end, outermost first.
     pub(super) open: Vec<Slice>,
     pub(super) sum: ThreadSum,
+    /// False if the thread goes on with what it did before.
+    pub(super) is_running: bool,
 }
 
 impl Summary {
@@ -68,6 +70,7 @@ impl Summary {
         };
         let walked = trace.walk(reader, number, &mut visitor)?;
         let mut threads: FxHashMap<ThreadId, OfThread> = FxHashMap::default();
+        let first = trace.first_time(number).max(bins.origin).0;
         for (id, thread) in walked {
             let state = thread.state;
             if let Some(times) = state.times {
@@ -87,6 +90,7 @@ impl Summary {
                     ended_wait: state.ended_wait,
                     open: open.collect(),
                     sum: state.sum,
+                    is_running: thread.is_running,
                 },
             );
         }

@@ -33,8 +33,8 @@ pub(super) enum Collected {
 
 /// Slices of threads, callees before their callers.
 struct Gathered {
-    /// With the begin of the wait that is open at the end of the thread's latest segment.
-    threads: BTreeMap<ThreadId, (Vec<Slice>, Option<Timestamp>)>,
+    /// With the wait that is open at the end of the thread's latest segment.
+    threads: BTreeMap<ThreadId, (Vec<Slice>, Option<Slice>)>,
     found: usize,
 }
 
@@ -138,9 +138,10 @@ fn gather(trace: &Trace, selection: &Selection, max: usize) -> io::Result<Gather
                     }
                 }
             };
-            slices.visit(wait, false, &mut innermost_first);
+            slices.visit(wait, &mut innermost_first);
             if is_last {
-                slices.open.iter().rev().for_each(innermost_first);
+                let open = slices.open_at_end(*wait).rev();
+                open.for_each(|slice| innermost_first(&slice));
             }
         }
         if gathered.found > max {
