@@ -43,7 +43,8 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
     session.lanes[trace] = lanes.value;
     queueMicrotask(() => session.notify());
   }
-  const slowest = found.value && !found.isOld && state.method !== null ? found.value.slowest : null;
+  // As long as a part of the trace has not been read, a slower call may be in it.
+  const slowest = found.value && !found.isOld && found.value.share >= 1 && state.method !== null ? found.value.slowest : null;
   useEffect(() => {
     session.slowest[trace] = slowest;
     session.notify();
