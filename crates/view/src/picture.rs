@@ -100,7 +100,7 @@ impl Picture<'_> {
             None => self.trace.segment_after(self.thread, self.span[1]),
         };
         for slice in self.index.across(self.thread) {
-            if slice.end != LATER || next.is_none() {
+            if slice.end != LATER || next.is_none() || !slice.kind.is_call() {
                 tile.add(slice);
             }
         }

@@ -2,91 +2,33 @@
 // `node test/page.mjs [folder for pictures]`; CHROMIUM names the browser.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
 import * as answers from '../mock/answers.mjs';
 import { embed } from '../mock/embed.mjs';
 import { serve } from '../mock/server.mjs';
 import { makeTrace } from '../mock/trace.mjs';
+import { Driver, hash, steady } from './drive.mjs';
+import { launch } from './start.mjs';
 
 const folder = process.argv[2] ?? '.build/pictures';
 await mkdir(folder, { recursive: true });
-const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const browser = await launch();
 const trace = makeTrace(1);
 const info = answers.info(trace);
 const base = makeTrace(2, 0.6, 200);
 const log = [];
 const server = await serve([trace], [info], { log });
 const address = `http://127.0.0.1:${server.address().port}/`;
-const problems = [];
-let picture = 0;
+const driver = new Driver(browser, folder);
+const { problems } = driver;
+const open = driver.open.bind(driver);
+const settle = driver.settle.bind(driver);
+const shoot = driver.shoot.bind(driver);
+const step = driver.step.bind(driver);
 
-async function open(url, options = {}, isQuiet = false) {
-  const context = await browser.newContext({ viewport: { width: 1600, height: 1000 }, acceptDownloads: true, ...options });
-  const page = await context.newPage();
-  page.on('console', (message) => message.type() !== 'log' && problems.push(`${message.type()}: ${message.text()}`));
-  page.on('pageerror', (error) => problems.push(`page error: ${error.stack}`));
-  const requests = new Set();
-  running.set(page, requests);
-  page.on('requestfinished', (request) => requests.delete(request));
-  page.on('requestfailed', (request) => requests.delete(request));
-  page.on('request', (request) => {
-    requests.add(request);
-    const { protocol, host } = new URL(request.url());
-    if (protocol === 'http:' && host !== new URL(url).host) problems.push(`request to ${host}`);
-  });
-  await page.goto(url);
-  await page.waitForSelector('.timeline canvas');
-  // A live page never stops asking.
-  if (!isQuiet) await settle(page);
-  return page;
-}
-
-/** Requests that run, by page. */
-const running = new WeakMap();
-
-/** Waits until no request has run for a while, and the picture is drawn. */
-async function settle(page) {
-  for (let quiet = 0, waited = 0; quiet < 350; waited += 50) {
-    if (waited > 20_000) throw new Error('requests do not end');
-    await page.waitForTimeout(50);
-    quiet = running.get(page).size === 0 ? quiet + 50 : 0;
-  }
-}
-
-async function shoot(page, name) {
-  await page.screenshot({ path: join(folder, `${String(++picture).padStart(2, '0')}-${name}.png`) });
-}
-
-async function step(name, run) {
-  const begin = Date.now();
-  const before = problems.length;
-  try {
-    await run();
-    assert.deepEqual(problems.slice(before), []);
-    console.log(`ok   ${name} (${Date.now() - begin} ms)`);
-  } catch (error) {
-    console.log(`FAIL ${name}\n${error.stack}`);
-    process.exitCode = 1;
-  }
-}
-
-const hash = (page) => page.evaluate(() => Object.fromEntries(location.hash.slice(1).split('&').map((part) => part.split('='))));
-/** Waits until the address has stayed the same for a while. */
-async function steady(page) {
-  let last = '';
-  for (let same = 0, waited = 0; same < 500 && waited < 20_000; waited += 100) {
-    await page.waitForTimeout(100);
-    const now = await page.evaluate(() => location.hash);
-    same = now === last ? same + 100 : 0;
-    last = now;
-  }
-}
 const viewOf = async (page) => {
   await steady(page);
   const text = (await hash(page)).v;
