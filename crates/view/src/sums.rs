@@ -238,7 +238,6 @@ pub(crate) fn items(
         rest = end;
     }
     items.extend(numbers.range(rest..).copied().map(Item::Segment));
-    if std::env::var("DBG").is_ok() { std::fs::write("/tmp/items.txt", format!("{span:?} {threads:?} {numbers:?} {items:?} of {:?} {:?}", threads.iter().map(|t| trace.segments_from(*t, Timestamp(0))).collect::<Vec<_>>(), (0..trace.segment_count()).map(|n| trace.times_of(n).map(|t| [t[0].0 % 1000000, t[1].0 % 1000000])).collect::<Vec<_>>())).ok(); }
     items
 }
 

@@ -73,14 +73,14 @@ impl Summary {
         let first = trace.first_time(number).max(bins.origin).0;
         for (id, thread) in walked {
             let state = thread.state;
-            if let Some(times) = state.times {
-                let innermost = thread
-                    .open
-                    .last()
-                    .map_or(state.root, |open| open.extra.node);
-                let innermost = [state.innermost, innermost];
-                visitor.paths.parts.insert(id, Part { times, innermost });
-            }
+            let innermost = thread.open.last();
+            let innermost = innermost.map_or(state.root, |open| open.extra.node);
+            let part = Part {
+                // A thread that goes on with what it did before has no times of its own.
+                times: state.times.unwrap_or([first; 2]),
+                innermost: [state.innermost, innermost],
+            };
+            visitor.paths.parts.insert(id, part);
             let open = thread.open.into_iter().map(|open| open.extra.slice);
             threads.insert(
                 id,
