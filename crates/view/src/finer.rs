@@ -22,12 +22,11 @@ impl Finer {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub(crate) fn read(trace: &Trace, [first, end]: [u32; 2], bins: Bins) -> io::Result<Self> {
-        let mut reader = trace.reader()?;
         let mut threads: FxHashMap<ThreadId, Detail> = FxHashMap::default();
         // Waits that have begun in the block.
         let mut waits: FxHashMap<ThreadId, Timestamp> = FxHashMap::default();
         for number in first..end {
-            let walked = trace.walk(&mut reader, number as usize, &mut Visitor { bins })?;
+            let walked = trace.walk(number as usize, &mut Visitor { bins })?;
             for (id, thread) in walked {
                 let mut state = thread.state;
                 if !thread.is_running {
@@ -46,6 +45,7 @@ impl Finer {
                 threads.entry(id).or_default().append(state.detail);
             }
         }
+        threads.values_mut().for_each(Detail::shrink);
         Ok(Self { bins, threads })
     }
 

@@ -9,6 +9,7 @@
 //! | `methods` | numbers of methods, which are shorter than their ids |
 //! | `walk` | pairs begins and ends in a segment |
 //! | `segment` | the slices of a segment |
+//! | `readers` | the readers of segments |
 //! | `remaining` | the segments that an answer still needs |
 //! | `cache` | segments that were decoded lately |
 //! | `trace` | an open trail: its threads, names, and the slices of a span |
@@ -35,6 +36,7 @@ mod methods;
 mod overview;
 pub mod page;
 mod picture;
+mod readers;
 mod remaining;
 mod search;
 mod segment;

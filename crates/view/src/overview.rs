@@ -477,7 +477,7 @@ impl Part {
             threads: BTreeMap::new(),
             others: Vec::new(),
         };
-        let threads: Threads<Self> = trace.walk(&mut trace.reader()?, number, &mut part)?;
+        let threads: Threads<Self> = trace.walk(number, &mut part)?;
         for (id, thread) in threads {
             let mut state = thread.state;
             let open = thread.open.last().and_then(|open| open.extra);

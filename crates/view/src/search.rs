@@ -61,12 +61,11 @@ impl Occurrences {
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
         let begun = Instant::now();
-        let mut reader = trace.reader()?;
         while begun.elapsed() < time {
             let Some(number) = self.remaining.last().copied() else {
                 break;
             };
-            trace.walk(&mut reader, number, self)?;
+            trace.walk(number, self)?;
             // A segment that can't be read remains, so that the next attempt fails too.
             self.remaining.pop();
         }

@@ -74,7 +74,7 @@ impl Segment {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if the segment is damaged.
     pub(crate) fn decode(trace: &Trace, number: usize) -> io::Result<Self> {
-        let threads = trace.walk(&mut trace.reader()?, number, &mut Slices)?;
+        let threads = trace.walk(number, &mut Slices)?;
         let threads = threads.into_iter().map(|(id, thread)| {
             let mut ended = thread.state;
             ended.shrink_to_fit();

@@ -450,8 +450,7 @@ impl Worker {
     }
 
     pub(crate) fn run(mut self, trace: &Trace, number: u32) -> io::Result<Self> {
-        let threads: Threads<Self> =
-            trace.walk(&mut trace.reader()?, number as usize, &mut self)?;
+        let threads: Threads<Self> = trace.walk(number as usize, &mut self)?;
         // A thread that goes on with what it did before has no times of its own.
         let first = trace.first_time(number as usize).0;
         let first = first.clamp(self.times[0].0, self.times[1].0);

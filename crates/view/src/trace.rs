@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::finer::Finer;
 use crate::index::{self, Bins, Index, IndexSizes, Place};
 use crate::methods::Methods;
+use crate::readers::Readers;
 use crate::segment::Segment;
 use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::walk::{Threads, Walk, walk};
@@ -32,6 +33,7 @@ const LOCKS: usize = 64;
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
+    readers: Readers,
     segments: Segments,
     /// For each thread the segments that have events of it, ascending.
     of_threads: BTreeMap<ThreadId, Vec<u32>>,
@@ -73,6 +75,7 @@ impl Trace {
         }
         Ok(Some(Self {
             path: path.to_owned(),
+            readers: Readers::new(path.to_owned()),
             segments,
             of_threads,
             names,
@@ -275,22 +278,10 @@ impl Trace {
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if the segment is damaged.
-    pub(crate) fn walk<W: Walk>(
-        &self,
-        reader: &mut SegmentReader<File>,
-        number: usize,
-        visitor: &mut W,
-    ) -> io::Result<Threads<W>> {
+    pub(crate) fn walk<W: Walk>(&self, number: usize, visitor: &mut W) -> io::Result<Threads<W>> {
+        let reader = &mut *self.readers.take()?;
         let threads = walk(reader, &self.segments, number, &self.methods, visitor)?;
         threads.ok_or_else(|| self.damaged(number))
-    }
-
-    /// Returns a reader of segments.
-    ///
-    /// # Errors
-    /// If the file can't be opened.
-    pub(crate) fn reader(&self) -> io::Result<SegmentReader<File>> {
-        SegmentReader::new(File::open(&self.path)?)
     }
 
     fn damaged(&self, number: usize) -> io::Error {
@@ -422,7 +413,7 @@ impl Trace {
     /// # Errors
     /// If the file can't be read, or `InvalidData` if the segment is damaged.
     pub(crate) fn open_at(&self, number: usize, thread: ThreadId) -> io::Result<Vec<Slice>> {
-        let mut reader = self.reader()?;
+        let mut reader = self.readers.take()?;
         if !reader.begin(&self.segments, number)? {
             return Err(self.damaged(number));
         }

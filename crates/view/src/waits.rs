@@ -97,6 +97,22 @@ impl Trace {
         Ok(all)
     }
 
+    /// Returns the waits of a thread that overlap a span, in the order of their ends. Of a long
+    /// span, those of its first segments only.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn waits_within(
+        &self,
+        thread: ThreadId,
+        [from, until]: [Timestamp; 2],
+        segments: usize,
+    ) -> io::Result<Vec<Wait>> {
+        let numbers = self.segments_of(thread, [from, until]);
+        let end = numbers.get(segments).map(|number| self.first_time(*number));
+        self.waits(thread, [from, end.unwrap_or(until).min(until)])
+    }
+
     /// Passes the waits of some threads that overlap a span to `visit`, those of each thread in the
     /// order of their ends.
     ///
@@ -125,7 +141,6 @@ impl Trace {
                 visit(wait);
             }
         };
-        let mut reader = self.reader()?;
         let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
         for (number, threads) in needs {
             let mut waits = Waits {
@@ -133,7 +148,7 @@ impl Trace {
                 begins: Default::default(),
                 found: Vec::new(),
             };
-            let walked = self.walk(&mut reader, number, &mut waits)?;
+            let walked = self.walk(number, &mut waits)?;
             for wait in waits.found {
                 match open.remove(&wait.thread) {
                     Some(begun) if wait.begin == EARLIER => visit(Wait {

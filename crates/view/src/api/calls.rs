@@ -6,10 +6,13 @@ use super::session::Opened;
 use super::{Answer, Fault, TIME};
 use crate::Kind;
 use crate::slice::LATER;
-use crate::{Found, Slice, Wait};
-use jtrail_model::Timestamp;
+use crate::{Found, Slice, Trace, Wait};
+use jtrail_model::{ThreadId, Timestamp};
 use serde_json::{Value, json};
 
+/// Number of segments up to which a call's self time and all of its waits are found. Longer calls have
+/// the first waits only.
+const MAX_SEGMENTS: usize = 8;
 /// Maximum number of waits of a call that are listed.
 const MAX_WAITS: usize = 200;
 
@@ -28,6 +31,38 @@ fn slice(opened: &Opened, slice: &Slice) -> Value {
     })
 }
 
+/// Returns the first call of a level that begins in a span.
+fn first_call(
+    trace: &Trace,
+    thread: ThreadId,
+    level: u32,
+    span: [Timestamp; 2],
+) -> Result<Option<Slice>, Fault> {
+    let mut first: Option<Slice> = None;
+    trace.slices(thread, span, |slice| {
+        let is_first = first.is_none_or(|other| slice.begin < other.begin);
+        if slice.level == level && slice.begin >= span[0] && is_first {
+            first = Some(*slice);
+        }
+    })?;
+    Ok(first
+        .map(|slice| trace.with_end(thread, slice))
+        .transpose()?)
+}
+
+/// Returns the time of a call without its callees, in ns.
+fn self_time(trace: &Trace, thread: ThreadId, call: &Slice) -> Result<i64, Fault> {
+    let [_, end] = trace.ended([call.begin, call.end]);
+    let mut rest = end.since(call.begin).0;
+    trace.slices(thread, [call.begin, end], |slice| {
+        let is_callee = slice.level == call.level + 1 && slice.kind.is_call();
+        if is_callee && slice.begin >= call.begin {
+            rest -= slice.end.min(end).since(slice.begin).0;
+        }
+    })?;
+    Ok(rest.max(0))
+}
+
 /// Writes a call with its thread.
 pub(super) fn found(opened: &Opened, (thread, call): Found) -> Value {
     let mut value = slice(opened, &call);
@@ -40,17 +75,23 @@ pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let thread = opened.thread(query.number("thread")?)?;
     let level: u32 = query.number("level")?;
     let time = opened.time(query.number("time")?);
-    let Some(call) = trace.slice_at(thread, time, level)? else {
+    let until = query.optional("until")?.map(|until| opened.time(until));
+    let call = match (trace.slice_at(thread, time, level)?, until) {
+        (None, Some(until)) => first_call(trace, thread, level, [time, until])?,
+        (call, _) => call,
+    };
+    let Some(call) = call else {
         return Err(Fault::Request("there is no such call".to_owned()));
     };
     let caller = match level.checked_sub(1) {
-        Some(level) => trace.slice_at(thread, time, level)?,
+        Some(level) => trace.slice_at(thread, call.begin, level)?,
         None => None,
     };
     let key = (thread, call.method);
     let next = trace.next_call(key, call.begin, TIME)?;
     let previous = trace.previous_call(key, call.begin, TIME)?;
-    let waits = trace.waits(thread, [call.begin, call.end])?;
+    let span = [call.begin, call.end];
+    let waits = trace.waits_within(thread, span, MAX_SEGMENTS)?;
     let waits = waits.iter().filter(|wait| wait.level > level);
     let waits = waits.take(MAX_WAITS).map(|wait| written(opened, wait));
     let mut answer = found(opened, (thread, call));
@@ -59,7 +100,10 @@ pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     answer["caller"] = other(caller);
     answer["next"] = other(next);
     answer["previous"] = other(previous);
-    answer["self"] = Value::Null;
+    answer["self"] = match trace.segments_of(thread, span).len() <= MAX_SEGMENTS {
+        true => json!(self_time(trace, thread, &call)?),
+        false => Value::Null,
+    };
     answer["waits"] = waits.collect::<Result<Vec<Value>, Fault>>()?.into();
     Ok(Answer::json(&answer))
 }

@@ -118,15 +118,8 @@ fn summarise(
     sender: &SyncSender<io::Result<Summary>>,
     stop: &AtomicBool,
 ) {
-    let mut reader = match trace.reader() {
-        Ok(reader) => reader,
-        Err(error) => {
-            let _ = sender.send(Err(error));
-            return;
-        }
-    };
     for number in numbers {
-        let summary = Summary::read(trace, &mut reader, number);
+        let summary = Summary::read(trace, number);
         if stop.load(Ordering::Relaxed) || sender.send(summary).is_err() {
             return;
         }

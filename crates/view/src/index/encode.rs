@@ -103,8 +103,12 @@ impl DetailColumns {
         }
         for (number, [cells, long]) in self.counts.iter().enumerate() {
             let of = at..at.checked_add(*cells as usize)?;
-            let mut level = Level::default();
-            let bins = sums(self.bins.get(of.clone())?.iter().copied());
+            let bins = self.bins.get(of.clone())?;
+            let mut level = Level {
+                cells: Vec::with_capacity(bins.len()),
+                long: Vec::new(),
+            };
+            let bins = sums(bins.iter().copied());
             for (at, bin) in of.clone().zip(bins) {
                 level.cells.push(Cell {
                     bin,

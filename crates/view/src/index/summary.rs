@@ -9,10 +9,8 @@ use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::sums::{Part, ThreadSum};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
-use jtrail_formats::trail::SegmentReader;
 use jtrail_model::{Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
-use std::fs::File;
 use std::io;
 
 /// A segment has at most so many bins.
@@ -49,11 +47,7 @@ impl Summary {
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if the segment is damaged.
-    pub(super) fn read(
-        trace: &Trace,
-        reader: &mut SegmentReader<File>,
-        number: usize,
-    ) -> io::Result<Self> {
+    pub(super) fn read(trace: &Trace, number: usize) -> io::Result<Self> {
         let times = trace.times_of(number);
         let length = times.map_or(0, |[first, last]| last.0.abs_diff(first.0));
         let bins = Bins {
@@ -68,7 +62,7 @@ impl Summary {
             lanes: FxHashMap::default(),
             others: Vec::new(),
         };
-        let walked = trace.walk(reader, number, &mut visitor)?;
+        let walked = trace.walk(number, &mut visitor)?;
         let mut threads: FxHashMap<ThreadId, OfThread> = FxHashMap::default();
         let first = trace.first_time(number).max(bins.origin).0;
         for (id, thread) in walked {

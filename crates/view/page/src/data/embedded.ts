@@ -157,11 +157,11 @@ export class EmbeddedSource implements Source {
     return { calls: this.density(trace, [...this.threads[trace]!.keys()], span, bins, (id) => id === method), share: 1, slowest };
   }
 
-  async call(trace: number, number: number, time: number, level: number): Promise<CallAnswer> {
+  async call(trace: number, number: number, time: number, level: number, _signal?: AbortSignal, until = time + 1): Promise<CallAnswer> {
     const thread = this.threads[trace]!.get(number);
     const place = thread?.levels[level] ? firstAfter(thread.levels[level]!, thread.slices.end, time - 0.5) : -1;
     const at = thread?.levels[level]?.[place];
-    if (!thread || at === undefined || thread.slices.begin[at]! > time) throw new Error('no call is known at this place');
+    if (!thread || at === undefined || thread.slices.begin[at]! >= Math.max(until, time + 1)) throw new Error('no call is known at this place');
     const { slices, levels, self } = thread;
     const [begin, end] = [slices.begin[at]!, slices.end[at]!];
     const where = (call: number) => ({ begin: slices.begin[call]!, end: slices.end[call]!, level: slices.level[call]! });

@@ -47,8 +47,8 @@ export class ServerSource implements Source {
     return this.json('occurrences', { trace, method, ...whole(span), bins }, signal);
   }
 
-  call(trace: number, thread: number, time: number, level: number, signal?: AbortSignal): Promise<CallAnswer> {
-    return this.json('call', { trace, thread, time, level }, signal);
+  call(trace: number, thread: number, time: number, level: number, signal?: AbortSignal, until?: number): Promise<CallAnswer> {
+    return this.json('call', { trace, thread, time, level, ...(until === undefined ? {} : { until: Math.ceil(until) }) }, signal);
   }
 
   private async json<Answer>(path: string, values: Parameters, signal?: AbortSignal): Promise<Answer> {

@@ -31,5 +31,6 @@ export interface Source {
   tree(trace: number, query: Query, signal?: AbortSignal): Promise<TreeAnswer>;
   find(trace: number, text: string, signal?: AbortSignal): Promise<Found[]>;
   occurrences(trace: number, method: number, span: Span, bins: number, signal?: AbortSignal): Promise<Occurrences>;
-  call(trace: number, thread: number, time: number, level: number, signal?: AbortSignal): Promise<CallAnswer>;
+  /** Finds the call at a time; if there is none, the first one that begins before `until`. */
+  call(trace: number, thread: number, time: number, level: number, signal?: AbortSignal, until?: number): Promise<CallAnswer>;
 }

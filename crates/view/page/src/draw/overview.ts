@@ -3,7 +3,7 @@
 import type { HeatMap, Lanes, Occurrences } from '../data/types.ts';
 import { type Theme, css, heatColour } from '../pure/colour.ts';
 import { axis, bytes, count, duration, moment, shortCount, visible } from '../pure/format.ts';
-import { Scale, type Span, length } from '../pure/span.ts';
+import { type Grid, Scale, type Span, length } from '../pure/span.ts';
 import type { Heat } from '../pure/state.ts';
 import type { Measure, Pen } from './pen.ts';
 
@@ -23,6 +23,8 @@ export interface OverviewPicture {
   selection: Span | null;
   /** Selected threads: their rows are marked. */
   threads: readonly number[] | null;
+  /** The intervals of the heat map and of occurrences. */
+  grid: Grid;
   heat: HeatMap | null;
   value: Heat;
   lanes: Lanes | null;
@@ -104,7 +106,7 @@ function heightOf(picture: OverviewPicture): number {
   return (overviewLanes(picture).at(-1)?.top ?? 0) + LANE + 4;
 }
 
-function drawHeat(pen: Pen, { heat, theme, measure, threads, width }: OverviewPicture, places: Lane[], scale: Scale): void {
+function drawHeat(pen: Pen, { heat, grid, theme, measure, threads, width }: OverviewPicture, places: Lane[], scale: Scale): void {
   if (!heat) return;
   const most = Math.max(1, heat.max);
   const colours = Array.from({ length: HEAT_STEPS + 1 }, (_, step) => css(heatColour(step / HEAT_STEPS, theme.isDark)));
@@ -114,8 +116,8 @@ function drawHeat(pen: Pen, { heat, theme, measure, threads, width }: OverviewPi
   heat.rows.forEach((row, number) => {
     const place = places[number]!;
     const values = heat.values[number] ?? [];
-    const size = length(scale.span) / Math.max(1, values.length);
-    const x = (bin: number) => scale.x(scale.span.from + bin * size);
+    const size = length(grid) / grid.bins;
+    const x = (bin: number) => Math.min(width, scale.x(grid.from + bin * size));
     pen.rect(LABELS, place.top, width - LABELS, place.height - 1, css(heatColour(0, theme.isDark)));
     // Neighbours of the same colour are one rectangle.
     for (let from = 0; from < values.length; ) {
@@ -145,10 +147,11 @@ function drawLane(pen: Pen, picture: OverviewPicture, place: Lane, lanes: Lanes,
   switch (place.label) {
     case 'marked method': {
       const { answer } = picture.occurrences!;
-      const bins = length(scale.span) / Math.max(1, answer.calls.length);
+      const { grid } = picture;
+      const bins = length(grid) / grid.bins;
       const most = Math.max(1, ...answer.calls);
       answer.calls.forEach((calls, bin) => {
-        if (calls > 0) pen.rect(scale.x(scale.span.from + bin * bins), bottom - Math.max(2.5, (LANE - 1) * Math.sqrt(calls / most)), Math.max(1, bins / scale.perPixel), LANE, theme.match);
+        if (calls > 0) pen.rect(scale.x(grid.from + bin * bins), bottom - Math.max(2.5, (LANE - 1) * Math.sqrt(calls / most)), Math.max(1, bins / scale.perPixel), LANE, theme.match);
       });
       if (answer.slowest) {
         const x = scale.x(answer.slowest.begin);
@@ -238,14 +241,14 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
   const place = overviewLanes(picture).find((lane) => y >= lane.top && y < lane.top + lane.height);
   const { whole } = picture;
   if (!place || time < whole.from || time > whole.until) return [];
-  const share = (time - whole.from) / length(whole);
+  const { grid } = picture;
+  const atBin = Math.floor(((time - grid.from) / length(grid)) * grid.bins);
   const at = `at ${whole.from > 0 ? moment(time) : duration(time)}`;
   const { heat, lanes, value } = picture;
   if (place.row >= 0) {
     const values = heat?.values[place.row] ?? [];
-    const bin = Math.min(values.length - 1, Math.floor(share * values.length));
-    const text = value === 'calls' ? `${count(values[bin] ?? 0)} calls` : value === 'cpu' ? `${duration(values[bin] ?? 0)} CPU` : `${bytes(values[bin] ?? 0)} allocated`;
-    return [visible(place.label, 200), `${text} in ${duration(length(whole) / Math.max(1, values.length))}`, at];
+    const text = value === 'calls' ? `${count(values[atBin] ?? 0)} calls` : value === 'cpu' ? `${duration(values[atBin] ?? 0)} CPU` : `${bytes(values[atBin] ?? 0)} allocated`;
+    return [visible(place.label, 200), `${text} in ${duration(length(grid) / grid.bins)}`, at];
   }
   if (!lanes) return [place.label, at];
   const slack = 3 * scale.perPixel;
@@ -261,7 +264,7 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
     'heap used': () => [lanes.heap[bin] == null ? 'unknown' : `${bytes(lanes.heap[bin]!)} used`],
     'marked method': () => {
       const { answer, name } = picture.occurrences!;
-      const calls = answer.calls[Math.floor(share * answer.calls.length)] ?? 0;
+      const calls = answer.calls[atBin] ?? 0;
       return [name, `${shortCount(calls)} calls here`, ...(answer.slowest ? [`slowest call: ${duration(answer.slowest.end - answer.slowest.begin)} at ${duration(answer.slowest.begin)} (key s)`] : [])];
     },
   };

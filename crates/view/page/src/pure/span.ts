@@ -78,3 +78,17 @@ export class Scale {
     return this.span.from + (x - this.left) * this.perPixel;
   }
 }
+
+/** Equal intervals of time that follow each other. */
+export interface Grid extends Span {
+  bins: number;
+}
+
+/** Returns at most `most` intervals of 2^k nanoseconds that cover a span, each from a multiple of its length on. The index of a trace has them. */
+export function gridOf(span: Span, most: number): Grid {
+  for (let size = 2 ** Math.max(0, Math.ceil(Math.log2(length(span) / most))); ; size *= 2) {
+    const [from, until] = [Math.floor(span.from / size) * size, Math.ceil(span.until / size) * size];
+    const bins = (until - from) / size;
+    if (bins <= most) return bins > 0 ? { from, until, bins } : { from, until: from + size, bins: 1 };
+  }
+}

@@ -5,14 +5,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type OverviewPicture, LABELS, drawOverview, drawRun, drawSpans, overviewHeight, overviewLanes, overviewScale, overviewTexts } from '../draw/overview.ts';
 import { CanvasPen, type Measure } from '../draw/pen.ts';
 import { duration, moment } from '../pure/format.ts';
-import { length, ordered, zoom } from '../pure/span.ts';
+import { gridOf, length, ordered, zoom } from '../pure/span.ts';
 import { fileName } from '../pure/tsv.ts';
 import { saveSvg } from './download.ts';
 import { currentTheme, useAnswer, useSession } from './hooks.ts';
 import { Tooltip, usePicture } from './picture.tsx';
 import { methodName, titleOf } from './text.ts';
 
-const BINS = 640;
+const BINS = 1024;
 const ROWS = 13;
 /** Share of the picture's width by which keys move. */
 const KEY_STEP = 0.01;
@@ -27,9 +27,10 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
   const whole = session.whole(trace);
   const size = length(whole);
   const about = `${trace} ${whole.from} ${whole.until} ${info.events} ${info.indexed}`;
-  const heat = useAnswer(`${about} ${session.state.heat}`, (signal) => session.source.heat(trace, whole, BINS, ROWS, session.state.heat, signal), (answer) => answer.share < 1);
-  const lanes = useAnswer(about, (signal) => session.source.lanes(trace, whole, BINS, null, signal), (answer) => answer.share < 1);
-  const found = useAnswer(state.method === null ? null : `${about} ${state.method}`, (signal) => session.source.occurrences(trace, state.method!, whole, BINS, signal), (answer) => answer.share < 1);
+  const grid = info.part ? { ...whole, bins: BINS } : gridOf(whole, BINS);
+  const heat = useAnswer(`${about} ${session.state.heat}`, (signal) => session.source.heat(trace, grid, grid.bins, ROWS, session.state.heat, signal), (answer) => answer.share < 1);
+  const lanes = useAnswer(about, (signal) => session.source.lanes(trace, grid, grid.bins, null, signal), (answer) => answer.share < 1);
+  const found = useAnswer(state.method === null ? null : `${about} ${state.method}`, (signal) => session.source.occurrences(trace, state.method!, grid, grid.bins, signal), (answer) => answer.share < 1);
   const [tip, setTip] = useState<{ x: number; y: number; texts: string[] } | null>(null);
   const [spoken, setSpoken] = useState('');
   const drag = useRef<{ kind: 'select' | 'move'; x: number; from: number; until: number; hasMoved: boolean } | null>(null);
@@ -60,6 +61,7 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
       view: session.view(trace),
       selection: now?.kind === 'select' && now.hasMoved ? now : session.traceState(trace).selection,
       threads: session.traceState(trace).threads,
+      grid,
       heat: heat.value,
       value: session.state.heat,
       lanes: lanes.value,

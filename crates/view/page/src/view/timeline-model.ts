@@ -7,15 +7,13 @@ import type { Measure, Pen } from '../draw/pen.ts';
 import { AXIS_HEIGHT, type Box, drawTimeline, substitutes } from '../draw/timeline.ts';
 import type { Theme } from '../pure/colour.ts';
 import { type FoundBox, findBox, middleBox, stepBox } from '../pure/focus.ts';
-import { Scale, around, length, pan, zoom } from '../pure/span.ts';
+import { Scale, around, gridOf, length, pan, zoom } from '../pure/span.ts';
 import { Kind, type Tile, placesFor, powerFor } from '../pure/tile.ts';
 import { type Track, layoutTracks, visibleTracks } from '../pure/tracks.ts';
 import type { Session } from './session.ts';
 
-/** Tiles are asked for in multiples of so many pixels, so that small changes of the window keep them. */
-const TILE_STEP = 128;
 const DENSITY_AFTER_MS = 100;
-const DENSITY_BINS = 300;
+const DENSITY_BINS = 512;
 
 export class TimelineModel {
   tracks: Track[] = [];
@@ -58,7 +56,8 @@ export class TimelineModel {
   draw(pen: Pen, measure: Measure, theme: Theme, width: number, height: number, ratio: number): void {
     const { session, trace } = this;
     [this.width, this.height] = [width, height];
-    this.tileWidth = Math.ceil((width * ratio) / TILE_STEP) * TILE_STEP;
+    // A power of two, so that pixels are those of the index. A tile spans half of the view at least.
+    this.tileWidth = 2 ** Math.round(Math.log2(Math.max(128, width * ratio)));
     const names = session.names[trace]!;
     if (this.palette?.theme !== theme) this.palette = new Palette(names, theme);
     const state = session.traceState(trace);
@@ -95,9 +94,10 @@ export class TimelineModel {
     this.densityTimer = setTimeout(async () => {
       this.densityRequest?.abort();
       const controller = (this.densityRequest = new AbortController());
+      const grid = gridOf(view, DENSITY_BINS);
       for (const group of groups) {
         try {
-          const lanes = await this.session.source.lanes(this.trace, view, DENSITY_BINS, group.threads, controller.signal);
+          const lanes = await this.session.source.lanes(this.trace, grid, grid.bins, group.threads, controller.signal);
           if (controller.signal.aborted) return;
           this.density.set(group.id, lanes);
           this.session.notify();
@@ -148,8 +148,20 @@ export class TimelineModel {
       if (!caller || caller.count > 1) return;
       ({ level, begin } = caller);
     }
-    session.calls[trace] = null;
-    session.updateTrace(trace, { call: { thread: box.thread, begin, level } });
+    // A box that is narrower than a few pixels may be a pixel: the call begins somewhere in it.
+    if (box.end - begin < 4 * this.scale.perPixel && box.kind < Kind.blocked) {
+      void session.source.call(trace, box.thread, begin, level, undefined, box.end).then(
+        (answer) => this.select(box.thread, answer.begin, level),
+        () => this.select(box.thread, begin, level),
+      );
+      return;
+    }
+    this.select(box.thread, begin, level);
+  }
+
+  private select(thread: number, begin: number, level: number): void {
+    this.session.calls[this.trace] = null;
+    this.session.updateTrace(this.trace, { call: { thread, begin, level } });
   }
 
   zoomTo(box: Box): void {
