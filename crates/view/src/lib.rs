@@ -15,6 +15,7 @@
 //! | `trace` | an open trail: its threads, names, and the slices of a span |
 //! | `index` | what pictures and sums of long spans need, beside the trail |
 //! | `finer` | blocks at a higher resolution than the index has |
+//! | `coarse` | what is known of a long trail without reading its events |
 //! | `picture` | pictures of long spans |
 //! | `tile` | a picture of a thread's slices in a span |
 //! | `overview` | numbers of what happens, by interval of time and thread |
@@ -30,6 +31,7 @@
 
 pub mod api;
 mod cache;
+mod coarse;
 mod finer;
 mod index;
 mod methods;

@@ -20,6 +20,8 @@ const MAX_COLLECTIONS: usize = 1000;
 #[derive(Debug)]
 pub struct Overview {
     intervals: Intervals,
+    /// True if numbers are estimates, which are replaced by an index later.
+    is_estimate: bool,
     /// Of a segment outside of the span, only the waits of some threads are needed.
     remaining: Remaining<(usize, Option<BTreeSet<ThreadId>>)>,
     /// The only threads whose events count; all if `None`.
@@ -258,6 +260,45 @@ impl Overview {
         Ok(Some(overview))
     }
 
+    /// Returns an overview in which nothing is counted. Its share is 0.
+    pub(crate) fn unknown(span: [Timestamp; 2], intervals: usize) -> Self {
+        let intervals = Intervals {
+            span,
+            count: intervals.max(1),
+        };
+        let mut overview = Self::empty(intervals, Remaining::default());
+        overview.is_estimate = true;
+        overview
+    }
+
+    /// Spreads what happens evenly over a span.
+    pub(crate) fn add_evenly(
+        &mut self,
+        thread: ThreadId,
+        [from, to]: [Timestamp; 2],
+        counts: Counts,
+    ) {
+        let intervals = self.intervals;
+        let of_thread = self.counts(thread);
+        let length = to.0.saturating_sub(from.0).max(1) as u128;
+        let (mut begin, mut given) = (from, 0);
+        while begin < to {
+            let next = intervals
+                .end(intervals.of(begin))
+                .min(to)
+                .max(Timestamp(begin.0 + 1));
+            let since = next.0.saturating_sub(from.0) as u128;
+            let calls = (u128::from(counts.calls) * since / length) as u64;
+            if intervals.has(begin) {
+                of_thread[intervals.of(begin)].calls += calls - given;
+            }
+            (begin, given) = (next, calls);
+            if begin >= intervals.span[1] {
+                break;
+            }
+        }
+    }
+
     fn add_lanes(&mut self, thread: ThreadId, lanes: &Lanes, bins: Bins) {
         let intervals = self.intervals;
         let counts = self.counts(thread);
@@ -302,13 +343,17 @@ impl Overview {
             collections: Vec::new(),
             collection: Collection::default(),
             analysis: Analysis::new(Subjects::default()),
+            is_estimate: false,
             intervals,
         }
     }
 
     /// Returns which share of the span has been counted: 1 if all has.
     pub fn share(&self) -> f64 {
-        self.remaining.share()
+        match self.is_estimate {
+            true => 0.0,
+            false => self.remaining.share(),
+        }
     }
 
     /// Counts in more segments on all processors, until everything is counted or the time is over.

@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 
 /// Number of segments up to which a picture needs no index.
 const FEW: usize = 2;
+/// Number of segments up to which a picture is made from the trail while there is no index yet.
+const MANY: usize = 8;
 
 impl Trace {
-    /// Returns the picture of a thread's slices in a span, of so many pixels. With an index, the
-    /// picture may be coarse if `time` is over. Without one, it is not.
+    /// Returns the picture of a thread's slices in a span, of so many pixels. It may be coarse if
+    /// `time` is over, and while an index is being made.
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
@@ -39,6 +41,8 @@ impl Trace {
                 until: Instant::now() + time,
             };
             picture.draw(&mut tile)?;
+        } else if self.waits_for_index() && segments.len() > MANY {
+            self.draw_coarse(thread, &segments, Instant::now() + time, &mut tile)?;
         } else {
             self.slices(thread, span, |slice| tile.add(slice))?;
         }

@@ -159,15 +159,18 @@ impl Trace {
         while low < high {
             let middle = usize::midpoint(low, high);
             let segment = self.segment(numbers[middle])?;
-            let same = |other: &&Slice| (other.begin, other.level) == (slice.begin, slice.level);
+            let key = |slice: &Slice| (slice.begin, slice.level, slice.method);
+            let same = |other: &&Slice| key(other) == key(&slice);
             let slices = segment.thread(thread);
-            if let Some(ended) = slices.and_then(|s| s.ended.iter().find(same)) {
+            if slices.is_some_and(|s| s.open.iter().any(|other| same(&other))) {
+                low = middle + 1;
+                continue;
+            }
+            // Of several that begin at the same time, the last one has ended last.
+            if let Some(ended) = slices.and_then(|s| s.ended.iter().rfind(same)) {
                 return Ok(*ended);
             }
-            match slices.is_some_and(|s| s.open.iter().any(|other| same(&other))) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+            high = middle;
         }
         Ok(slice)
     }

@@ -54,7 +54,7 @@ impl Tile {
         self.levels
     }
 
-    /// Returns true if some rectangles have slices of several pixels.
+    /// Returns true if some rectangles have slices of several pixels, or slices are missing.
     pub fn is_coarse(&self) -> bool {
         self.is_coarse
     }
@@ -95,6 +95,11 @@ impl Tile {
             && pixel * u64::from(self.width) == length
             && since % pixel == 0;
         fits.then(|| pixel.ilog2() as u8)
+    }
+
+    /// Says that slices are missing.
+    pub(crate) fn set_coarse(&mut self) {
+        self.is_coarse = true;
     }
 
     /// Adds a slice. It has no effect if it does not overlap the span, or is narrow and begins

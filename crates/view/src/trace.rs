@@ -8,20 +8,24 @@ use crate::readers::Readers;
 use crate::segment::Segment;
 use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::walk::{Threads, Walk, walk};
-use jtrail_formats::trail::{Parts, SegmentItem, SegmentReader, Segments};
+use jtrail_formats::trail::{OpenCall, Parts, SegmentItem, SegmentReader, Segments, StartOfThread};
 use jtrail_model::names::Names;
 use jtrail_model::{MethodId, ThreadId, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::size_of;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum memory of decoded segments, in bytes.
-const MAX_SEGMENTS: usize = 64 << 20;
+const MAX_SEGMENTS: usize = 48 << 20;
+/// Maximum memory of the states of threads at the begins of segments, in bytes.
+const MAX_STARTS: usize = 16 << 20;
 /// Maximum memory of blocks at a higher resolution than the index has, in bytes.
-const MAX_FINER: usize = 64 << 20;
+const MAX_FINER: usize = 48 << 20;
 /// How many times the pixels of a picture are as long as the bins of what is kept for it, as a
 /// power of two: what is shown next is often a bit closer.
 const FINER: u8 = 2;
@@ -42,6 +46,9 @@ pub struct Trace {
     span: [Timestamp; 2],
     cache: Mutex<Cache<usize, Segment>>,
     index: RwLock<Option<Arc<Index>>>,
+    /// True if an index is being made.
+    is_waiting: AtomicBool,
+    starts: Mutex<Cache<usize, Vec<StartOfThread>>>,
     finer: Mutex<Cache<Place, Finer>>,
     locks: Vec<Mutex<()>>,
 }
@@ -83,6 +90,8 @@ impl Trace {
             span: span.map_or_else(Default::default, after_last),
             cache: Mutex::new(Cache::new(MAX_SEGMENTS)),
             index: RwLock::default(),
+            is_waiting: AtomicBool::default(),
+            starts: Mutex::new(Cache::new(MAX_STARTS)),
             finer: Mutex::new(Cache::new(MAX_FINER)),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         }))
@@ -304,6 +313,17 @@ impl Trace {
         Ok(segment)
     }
 
+    /// Returns true if long spans are shown as far as they are known without reading them, until
+    /// there is an index.
+    pub(crate) fn waits_for_index(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed) && self.index.read().is_none()
+    }
+
+    /// Says if there will be an index.
+    pub(crate) fn set_waiting(&self, is_waiting: bool) {
+        self.is_waiting.store(is_waiting, Ordering::Relaxed);
+    }
+
     /// Returns the index, if there is one.
     pub(crate) fn index(&self) -> Option<Arc<Index>> {
         self.index.read().clone()
@@ -407,22 +427,39 @@ impl Trace {
         all.find(begins).map(|number| *number as usize)
     }
 
+    /// Returns the number of a method.
+    pub(crate) fn number_of(&self, method: MethodId) -> u32 {
+        self.methods.number(method)
+    }
+
+    /// Returns the threads of a segment at its begin.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if the segment is damaged.
+    pub(crate) fn start_of(&self, number: usize) -> io::Result<Arc<Vec<StartOfThread>>> {
+        if let Some(starts) = self.starts.lock().get(number) {
+            return Ok(starts);
+        }
+        let starts = self.readers.take()?.start(&self.segments, number)?;
+        let starts = Arc::new(starts.ok_or_else(|| self.damaged(number))?);
+        let calls: usize = starts.iter().map(|start| start.open.len()).sum();
+        let bytes = calls * size_of::<OpenCall>() + starts.len() * size_of::<StartOfThread>();
+        self.starts
+            .lock()
+            .put(number, Arc::clone(&starts), bytes + 100);
+        Ok(starts)
+    }
+
     /// Returns the calls of a thread that are open at the begin of a segment, outermost first.
     /// Their ends are not known.
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if the segment is damaged.
     pub(crate) fn open_at(&self, number: usize, thread: ThreadId) -> io::Result<Vec<Slice>> {
-        let mut reader = self.readers.take()?;
-        if !reader.begin(&self.segments, number)? {
-            return Err(self.damaged(number));
-        }
-        let Some(all) = reader.open_calls(&self.segments)? else {
-            return Err(self.damaged(number));
-        };
-        let calls = all.into_iter().find(|(id, _)| *id == thread);
-        let calls = calls.map_or(Vec::new(), |(_, calls)| calls);
-        let slice = |(level, call): (usize, &jtrail_formats::trail::OpenCall)| Slice {
+        let starts = self.start_of(number)?;
+        let start = starts.iter().find(|start| start.thread == thread);
+        let calls = start.map_or(&[][..], |start| &start.open);
+        let slice = |(level, call): (usize, &OpenCall)| Slice {
             begin: call.start,
             end: LATER,
             method: self.methods.number(call.method),

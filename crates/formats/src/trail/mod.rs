@@ -27,7 +27,7 @@ pub use decode::Decoder;
 pub use decode::parts::{Part, Parts};
 pub use decode::row::{Row, RowStep};
 pub use decode::segments::{
-    Counts, OpenOfThread, SegmentItem, SegmentReader, Segments, ThreadState,
+    Counts, OpenOfThread, SegmentItem, SegmentReader, Segments, StartOfThread, ThreadState,
 };
 pub use encode::Encoder;
 pub use open::OpenCall;

@@ -1,7 +1,7 @@
 //! The open traces, and the sums that were asked for lately.
 
-use super::Fault;
 use super::query::Query;
+use super::{Fault, TIME};
 use crate::standalone::Part;
 use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace};
 use jtrail_analysis::Analysis;
@@ -12,13 +12,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Maximum number of sums, overviews and counts of each kind that are kept.
 const KEPT: usize = 4;
 
 /// Time of a step in which a whole trace is summed up.
 const STEP: Duration = Duration::from_millis(30);
+
+/// Number of segments up to which counts are made from the trail while there is no index yet.
+const MANY: usize = 8;
 
 /// Minimum size of trails that have an index, in bytes. Others are read in no time.
 pub const MIN_INDEXED: u64 = 4 << 20;
@@ -110,11 +113,13 @@ impl Opened {
         analyse: fn(&Path) -> Option<Vec<u8>>,
     ) -> io::Result<Self> {
         trace.use_index(&index)?;
-        Ok(Self {
+        let opened = Self {
             index,
             analyse,
             ..Self::without_index(title, trace)
-        })
+        };
+        opened.trace.set_waiting(opened.is_indexed());
+        Ok(opened)
     }
 
     fn without_index(title: String, trace: Trace) -> Self {
@@ -146,21 +151,10 @@ impl Opened {
 
     fn prepare(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
         if self.is_indexed() {
-            let all = self.trace.bytes();
-            let progress = |bytes: u64| {
-                let share = bytes * u64::from(MILLION) / all.max(1);
-                self.indexed.store(share as u32, Ordering::Relaxed);
-                !stop()
-            };
-            let written = self.trace.build_index(&self.index, progress);
-            if !written? || !self.trace.use_index(&self.index)? {
-                return Ok(());
-            }
-            *self.whole.lock() = whole(&self.trace);
-            if let Some(analysis) = (self.analyse)(self.trace.path()) {
-                crate::save_analysis(self.trace.path(), &self.index, &analysis)?;
-            }
-            return Ok(());
+            let made = self.make_index(stop);
+            // If it fails, long spans are read in the trail.
+            self.trace.set_waiting(false);
+            return made;
         }
         let whole = self.whole();
         let is_whole = || whole.lock().share() >= 1.0;
@@ -170,6 +164,24 @@ impl Opened {
         let is_whole = || self.others.lock().share() >= 1.0;
         while !is_whole() && !stop() {
             self.others.lock().advance(&self.trace, STEP)?;
+        }
+        Ok(())
+    }
+
+    fn make_index(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
+        let all = self.trace.bytes();
+        let progress = |bytes: u64| {
+            let share = bytes * u64::from(MILLION) / all.max(1);
+            self.indexed.store(share as u32, Ordering::Relaxed);
+            !stop()
+        };
+        let written = self.trace.build_index(&self.index, progress);
+        if !written? || !self.trace.use_index(&self.index)? {
+            return Ok(());
+        }
+        *self.whole.lock() = whole(&self.trace);
+        if let Some(analysis) = (self.analyse)(self.trace.path()) {
+            crate::save_analysis(self.trace.path(), &self.index, &analysis)?;
         }
         Ok(())
     }
@@ -188,12 +200,18 @@ impl Opened {
                 share: 1.0,
             };
         }
+        if self.trace.waits_for_index() {
+            let until = Instant::now() + TIME;
+            return Known {
+                analysis: Analysis::default(),
+                // What can't be read is reported by the answers that need it.
+                threads: self.trace.about_threads(until).unwrap_or_default(),
+                share: f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION),
+            };
+        }
         let (whole, others) = (self.whole(), self.others.lock());
         let whole = whole.lock();
-        let share = match self.is_indexed() {
-            true => f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION),
-            false => f64::midpoint(whole.share(), others.share()),
-        };
+        let share = f64::midpoint(whole.share(), others.share());
         let of_others = others.analysis();
         let mut analysis = Analysis::default();
         analysis.lost.clone_from(&of_others.lost);
@@ -323,6 +341,11 @@ impl Opened {
         let is_kept = |((of, n), _): &(_, _)| (*of, *n) == (span, count);
         if let Some((_, counts)) = self.counts.lock().iter().find(|entry| is_kept(entry)) {
             return Ok(Arc::clone(counts));
+        }
+        if self.trace.waits_for_index() && self.trace.segments_in(span).len() > MANY {
+            let until = Instant::now() + TIME;
+            let counts = self.trace.about_calls(span, count, until)?;
+            return Ok(Arc::new(Mutex::new(counts)));
         }
         match Overview::of_index(&self.trace, span, count)? {
             Some(overview) => Ok(kept(&self.counts, (span, count), || overview)),

@@ -77,10 +77,26 @@ impl ThreadState {
     pub fn depth(&self) -> i64 {
         self.0.depth
     }
+
+    /// Returns the number of events of the thread so far.
+    pub fn events(&self) -> u64 {
+        self.0.events
+    }
 }
 
 /// A thread and its open calls, outermost first.
 pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
+
+/// A thread at the start of a segment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartOfThread {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its state.
+    pub state: ThreadState,
+    /// Its open calls, outermost first.
+    pub open: Vec<OpenCall>,
+}
 
 /// The calls that are open at the start of a segment, for the threads with a complete list.
 type Outer = HashMap<ThreadId, Vec<OpenCall>>;
@@ -430,9 +446,53 @@ impl<R: Read + Seek> SegmentReader<R> {
     /// If the source fails.
     pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
         let lists = self.block.take_open_lists();
-        let Some((number, mut all)) = self.number.zip(lists) else {
+        match self.number.zip(lists) {
+            Some((number, lists)) => self.complete(segments, number, lists),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the threads of a segment at its start, without reading its events. Returns `None` if
+    /// the segment does not match the index, or as [`Self::open_calls`] does. [`Self::begin`] must
+    /// be called before anything else is read.
+    ///
+    /// # Errors
+    /// If the source fails.
+    pub fn start(
+        &mut self,
+        segments: &Segments,
+        number: usize,
+    ) -> io::Result<Option<Vec<StartOfThread>>> {
+        self.number = None;
+        let Some(place) = segments.all.get(number) else {
             return Ok(None);
         };
+        let Some((header, payload)) = place.segment(&mut self.window)? else {
+            return Ok(None);
+        };
+        let Some(lists) = self.block.read_open_lists(&header, payload) else {
+            return Ok(None);
+        };
+        let states: Vec<_> = self.block.threads().collect();
+        let Some(open) = self.complete(segments, number, lists)? else {
+            return Ok(None);
+        };
+        let starts = states.into_iter().zip(open);
+        let start = |((_, state), (thread, open))| StartOfThread {
+            thread,
+            state: ThreadState(state),
+            open,
+        };
+        Ok(Some(starts.map(start).collect()))
+    }
+
+    /// Completes lists of open calls with those of other segments.
+    fn complete(
+        &mut self,
+        segments: &Segments,
+        number: usize,
+        mut all: Vec<OpenList>,
+    ) -> io::Result<Option<Vec<OpenOfThread>>> {
         let own: usize = all.iter().map(|list| list.calls.len()).sum();
         let Some(mut room) = MAX_OPEN.checked_sub(own) else {
             return Ok(None);
