@@ -7,6 +7,7 @@ mod convert;
 #[cfg(unix)]
 mod documents;
 mod export;
+mod index;
 mod odd;
 mod open;
 mod recover;

@@ -521,15 +521,15 @@ fn assert_same(found: &[Rectangle], expected: &[Rectangle], span: [i64; 2], what
         let kind = kind(r.kind, r.end < until);
         (r.level, r.begin.max(from), r.end.min(until), r.count, kind)
     };
-    let mut found: Vec<_> = found.iter().map(|r| (key(r), r.method)).collect();
-    let mut expected: Vec<_> = expected.iter().map(|r| (key(r), r.method)).collect();
-    found.sort();
-    expected.sort();
-    let keys = |all: &[((u32, Timestamp, Timestamp, u32, u8), u32)]| -> Vec<_> {
-        all.iter().map(|(key, _)| *key).collect()
+    let sorted = |all: &[Rectangle]| {
+        let mut all: Vec<_> = all.iter().map(|r| (key(r), r.method)).collect();
+        all.sort();
+        all.into_iter().unzip()
     };
-    assert_eq!(keys(&found), keys(&expected), "{what}");
-    for ((_, found), (_, expected)) in found.iter().zip(&expected) {
+    let (found, methods): (Vec<_>, Vec<u32>) = sorted(found);
+    let (expected, expected_methods): (Vec<_>, Vec<u32>) = sorted(expected);
+    assert_eq!(found, expected, "{what}");
+    for (found, expected) in methods.iter().zip(&expected_methods) {
         assert!(found == expected || *expected == UNCLEAR, "{what}");
     }
 }
