@@ -24,6 +24,7 @@
 //! | `standalone` | a page that has a part of a trace in itself |
 //! | `search` | finds calls of a method, and the ends of long calls |
 //! | `waits` | waits with what they are for |
+//! | `classes` | classes of the objects that threads wait for |
 //! | `totals` | what calls took in a span, by method and thread |
 //! | `sums` | what calls took in a span, by call path and thread |
 
@@ -31,6 +32,7 @@
 
 pub mod api;
 mod cache;
+mod classes;
 mod coarse;
 mod finer;
 mod index;

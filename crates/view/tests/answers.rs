@@ -78,6 +78,19 @@ fn session() -> Session {
         object: ObjectId(77),
         ..MonitorContendedEntered::default()
     });
+    let lock = [
+        Event::ClassDef(ClassDef {
+            class: ClassId(10),
+            name: "java.util.Vector".into(),
+            ..ClassDef::default()
+        }),
+        Event::ObjectDef(ObjectDef {
+            object: ObjectId(77),
+            time: time(120),
+            class: ClassId(10),
+            ..ObjectDef::default()
+        }),
+    ];
     let throw = Event::ExceptionThrow(ExceptionThrow {
         thread: ThreadId(2),
         time: time(650),
@@ -106,7 +119,9 @@ fn session() -> Session {
         class,
         method(1, "run"),
         method(2, HOSTILE),
+        lock[0].clone(),
         enter(1, 100, 1, 1),
+        lock[1].clone(),
         enter(2, 150, 1, 1),
         enter(1, 200, 2, 2),
         leave(1, 300, 2, 2),
@@ -259,7 +274,15 @@ fn tables_are_about_the_span() {
         json!([[460, 30, "unknown", "", 4096]])
     );
     assert_eq!(rows("trace=0&what=collections&from=500"), json!([]));
-    let waits = json!([[600, 150, 0, "blocked on a monitor", "object 77", 1, run]]);
+    let waits = json!([[
+        600,
+        150,
+        0,
+        "blocked on a monitor",
+        "java.util.Vector (object 77)",
+        1,
+        run
+    ]]);
     assert_eq!(rows("trace=0&what=waits"), waits);
     let tree = ask(&session, "/api/table", "trace=0&what=tree");
     assert_eq!(tree["nodes"]["parent"], json!([0, 0, 1]));
@@ -289,6 +312,7 @@ fn a_call_has_its_caller_neighbours_and_waits() {
         (&wait["kind"], &wait["begin"], &wait["end"]),
         (&json!(2), &json!(600), &json!(750))
     );
+    assert_eq!(wait["object"], "java.util.Vector (object 77)");
     assert_eq!(
         (&wait["owner"], &wait["owner_in"]["method"]),
         (&json!(1), &json!(run))
@@ -424,6 +448,54 @@ fn a_thread_waits_while_it_has_other_events() {
     // Without the end of the wait, it lasts until the end of the trace.
     let cut = opened(&events[..5], 1);
     assert_eq!(waits(&cut), [(json!(200), json!(201))]);
+}
+
+#[test]
+fn an_object_without_a_definition_has_its_number() {
+    let park = |ns, object| {
+        Event::ThreadPark(ThreadPark {
+            thread: ThreadId(1),
+            time: time(ns),
+            object: ObjectId(object),
+            ..ThreadPark::default()
+        })
+    };
+    let unpark = |ns| {
+        Event::ThreadUnpark(ThreadUnpark {
+            thread: ThreadId(1),
+            time: time(ns),
+        })
+    };
+    let alloc = Event::ObjectAlloc(ObjectAlloc {
+        time: time(150),
+        object: ObjectId(8),
+        class: ClassId(9),
+        ..ObjectAlloc::default()
+    });
+    let class = Event::ClassDef(ClassDef {
+        class: ClassId(9),
+        name: "[I".into(),
+        ..ClassDef::default()
+    });
+    let events = [
+        thread(1, "main"),
+        class,
+        alloc,
+        park(200, 7),
+        unpark(400),
+        park(500, 8),
+        unpark(600),
+    ];
+    let session = opened(&events, 1);
+    let objects = |query: &str| {
+        let table = ask(&session, "/api/table", query);
+        assert_eq!(table["share"], 1.0);
+        let rows = table["rows"].as_array().expect("rows").clone();
+        rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(objects("trace=0&what=waits&until=450"), ["object 7"]);
+    let both = ["object 7", "int[] (object 8)"];
+    assert_eq!(objects("trace=0&what=waits"), both);
 }
 
 #[test]

@@ -9,12 +9,16 @@ use crate::slice::LATER;
 use crate::{Found, Slice, Trace, Wait};
 use jtrail_model::{ThreadId, Timestamp};
 use serde_json::{Value, json};
+use std::time::Duration;
 
-/// Number of segments up to which a call's self time and all of its waits are found. Longer calls have
-/// the first waits only.
+/// Number of segments up to which a call's self time and all of its waits are found. Longer calls
+/// have the first waits only.
 const MAX_SEGMENTS: usize = 8;
 /// Maximum number of waits of a call that are listed.
 const MAX_WAITS: usize = 200;
+/// Maximum time in which the classes of the objects that a call waits for are searched for: the
+/// page does not ask again.
+const CLASS_TIME: Duration = Duration::from_millis(600);
 
 /// Writes a slice. What never ends has the end of the trace.
 fn slice(opened: &Opened, slice: &Slice) -> Value {
@@ -93,7 +97,9 @@ pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let span = [call.begin, call.end];
     let waits = trace.waits_within(thread, span, MAX_SEGMENTS)?;
     let waits = waits.iter().filter(|wait| wait.level > level);
-    let waits = waits.take(MAX_WAITS).map(|wait| written(opened, wait));
+    let waits: Vec<&Wait> = waits.take(MAX_WAITS).collect();
+    opened.find_classes(waits.iter().copied(), CLASS_TIME)?;
+    let waits = waits.into_iter().map(|wait| written(opened, wait));
     let mut answer = found(opened, (thread, call));
     let other =
         |other: Option<Slice>| other.map_or(Value::Null, |other| found(opened, (thread, other)));
@@ -137,7 +143,13 @@ pub(crate) fn described(opened: &Opened, wait: &Wait, owner_in: Option<Slice>) -
     };
     let object = match wait.object.is_none() {
         true => Value::Null,
-        false => json!(format!("object {}", wait.object)),
+        false => json!(match opened.class_of(wait.object) {
+            Some(class) => {
+                let class = opened.trace.names().readable_class(class);
+                format!("{class} (object {})", wait.object)
+            }
+            None => format!("object {}", wait.object),
+        }),
     };
     json!({
         "kind": kind(wait.kind),

@@ -2,10 +2,11 @@
 
 use super::query::Query;
 use super::{Fault, TIME};
+use crate::classes::Classes;
 use crate::standalone::Part;
-use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace};
+use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
 use jtrail_analysis::Analysis;
-use jtrail_model::{ThreadId, Timestamp};
+use jtrail_model::{ClassId, ObjectId, ThreadId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -70,6 +71,9 @@ impl Session {
 /// Something that is made in parts, by what it is about.
 type Kept<K, V> = Mutex<Vec<(K, Arc<Mutex<V>>)>>;
 
+/// The longest waits; `None` if they have not been searched for.
+type Longest = Option<Vec<Wait>>;
+
 /// A trace with what was asked for lately.
 #[derive(Debug)]
 pub struct Opened {
@@ -98,6 +102,8 @@ pub struct Opened {
     /// Overviews that the index has made.
     counts: Kept<([Timestamp; 2], usize), Overview>,
     occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
+    waits: Kept<([Timestamp; 2], Vec<ThreadId>), Longest>,
+    classes: Mutex<Classes>,
 }
 
 impl Opened {
@@ -141,6 +147,8 @@ impl Opened {
             overviews: Kept::default(),
             counts: Kept::default(),
             occurrences: Kept::default(),
+            waits: Kept::default(),
+            classes: Mutex::default(),
         }
     }
 
@@ -351,6 +359,31 @@ impl Opened {
             Some(overview) => Ok(kept(&self.counts, (span, count), || overview)),
             None => Ok(self.overview(span, count)),
         }
+    }
+
+    /// Returns the place of the longest waits of some threads in a span; of all if there are none.
+    pub(super) fn waits(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Longest>> {
+        kept(&self.waits, (span, threads.to_vec()), || None)
+    }
+
+    /// Searches for the classes of the objects that some waits are for, for a limited time. Returns
+    /// which share of the search is done.
+    ///
+    /// # Errors
+    /// If the trace can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn find_classes<'w>(
+        &self,
+        waits: impl Iterator<Item = &'w Wait>,
+        time: Duration,
+    ) -> io::Result<f64> {
+        let mut classes = self.classes.lock();
+        classes.find(&self.trace, waits, time)?;
+        Ok(classes.share())
+    }
+
+    /// Returns the class of an object, if [`Self::find_classes`] has found it.
+    pub(super) fn class_of(&self, object: ObjectId) -> Option<ClassId> {
+        self.classes.lock().class(object)
     }
 
     pub(super) fn occurrences(

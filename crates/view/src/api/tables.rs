@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 const MAX_PATHS: usize = 20_000;
 /// Maximum number of waits in the table.
 const MAX_WAITS: usize = 10_000;
+/// Number of waits for which the object and what its owner does are looked up.
+const MAX_SHOWN: usize = 200;
 /// The method that stands for the paths that are left out.
 const SHORTER: u32 = u32::MAX - 1;
 
@@ -56,7 +58,7 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
             };
             (table, overview.share())
         }
-        "waits" => (waits(opened, span, &threads)?, 1.0),
+        "waits" => waits(opened, span, &threads)?,
         _ => return Err(Fault::Request(format!("what: there is no table {what:?}"))),
     };
     let mut answer = table.answer(opened, query)?;
@@ -196,35 +198,24 @@ fn collections(opened: &Opened, overview: &Overview) -> Table {
     }
 }
 
-/// Returns the longest waits of some threads, or of all.
-fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<Table, Fault> {
-    let threads = if threads.is_empty() {
-        &opened.threads
-    } else {
-        threads
+/// Returns the longest waits of some threads, or of all, and which share of what they are for is
+/// known.
+fn waits(
+    opened: &Opened,
+    span: [Timestamp; 2],
+    threads: &[ThreadId],
+) -> Result<(Table, f64), Fault> {
+    let kept = opened.waits(span, threads);
+    let mut kept = kept.lock();
+    let all: &[Wait] = match &mut *kept {
+        Some(found) => found,
+        empty => empty.insert(longest(opened, span, threads)?),
     };
-    let mut all: Vec<Wait> = Vec::new();
-    let length = |wait: &Wait| {
-        let end = if wait.end == LATER {
-            opened.trace.span()[1]
-        } else {
-            wait.end
-        };
-        end.since(wait.begin).0
-    };
-    let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
-    opened.trace.waits_of(&threads, span, |wait| {
-        all.push(wait);
-        if all.len() > 2 * MAX_WAITS {
-            all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
-            all.truncate(MAX_WAITS);
-        }
-    })?;
-    all.sort_by_key(|wait| std::cmp::Reverse(length(wait)));
+    let share = opened.find_classes(all.iter().take(MAX_SHOWN), TIME)?;
     let names = ["blocked on a monitor", "Object.wait", "parked"];
-    let rows = all.iter().take(MAX_WAITS).enumerate().map(|(place, wait)| {
+    let rows = all.iter().enumerate().map(|(place, wait)| {
         // Finding what the owner does takes a look at its calls: the longest waits have it.
-        let shown = match place < 200 {
+        let shown = match place < MAX_SHOWN {
             true => calls::written(opened, wait)?,
             false => {
                 json!({ "object": null, "owner": opened.number(wait.owner), "owner_in": null })
@@ -233,7 +224,7 @@ fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<
         let kind = usize::from(super::pictures::kind(wait.kind)).saturating_sub(2);
         Ok(vec![
             json!(opened.since(wait.begin).max(0)),
-            json!(length(wait)),
+            json!(length(opened, wait)),
             json!(opened.number(wait.thread)),
             json!(names.get(kind)),
             shown["object"].clone(),
@@ -241,7 +232,7 @@ fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<
             shown["owner_in"]["method"].clone(),
         ])
     });
-    Ok(Table {
+    let table = Table {
         columns: vec![
             Column::new("begin", "time"),
             Column::new("length", "ns"),
@@ -253,7 +244,43 @@ fn waits(opened: &Opened, span: [Timestamp; 2], threads: &[ThreadId]) -> Result<
         ],
         rows: rows.collect::<Result<_, Fault>>()?,
         order: 1,
-    })
+    };
+    Ok((table, share))
+}
+
+/// Finds the longest waits of some threads in a span, or of all; the longest one is first.
+fn longest(
+    opened: &Opened,
+    span: [Timestamp; 2],
+    threads: &[ThreadId],
+) -> Result<Vec<Wait>, Fault> {
+    let threads = if threads.is_empty() {
+        &opened.threads
+    } else {
+        threads
+    };
+    let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
+    let mut all: Vec<Wait> = Vec::new();
+    opened.trace.waits_of(&threads, span, |wait| {
+        all.push(wait);
+        if all.len() > 2 * MAX_WAITS {
+            all.sort_by_key(|wait| std::cmp::Reverse(length(opened, wait)));
+            all.truncate(MAX_WAITS);
+        }
+    })?;
+    all.sort_by_key(|wait| std::cmp::Reverse(length(opened, wait)));
+    all.truncate(MAX_WAITS);
+    Ok(all)
+}
+
+/// Returns the length of a wait in ns. What never ends lasts up to the end of the trace.
+fn length(opened: &Opened, wait: &Wait) -> i64 {
+    let end = if wait.end == LATER {
+        opened.trace.span()[1]
+    } else {
+        wait.end
+    };
+    end.since(wait.begin).0
 }
 
 /// Returns the call tree in preorder. The smallest paths are one for each caller.

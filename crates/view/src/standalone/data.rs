@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::time::Duration;
 
 /// Number of intervals in the picture of the whole, at most.
 const MAX_INTERVALS: usize = 640;
@@ -17,10 +18,12 @@ const MAX_INTERVALS: usize = 640;
 const MAX_CELLS: usize = 1 << 20;
 /// Maximum number of rows of a table, and of waits with what they are for.
 const MAX_ROWS: usize = 10_000;
-/// Number of waits for which the call of the owner is looked up.
+/// Number of waits for which the class of the object and the call of the owner are looked up.
 const MAX_OWNERS: usize = 200;
 /// Maximum bytes of names of methods, and as many of tables.
 const MAX_BYTES: usize = 32 << 20;
+/// Time of a step of a search.
+const STEP: Duration = Duration::from_millis(100);
 
 /// Writes the data of a page.
 ///
@@ -160,6 +163,8 @@ impl Asked<'_> {
             ));
             waits.truncate(MAX_ROWS);
         }
+        let described_waits = || waits.iter().take(MAX_OWNERS).copied();
+        while self.opened.find_classes(described_waits(), STEP)? < 1.0 {}
         let written = waits.iter().enumerate().map(|(place, wait)| {
             let owner_in = match place < MAX_OWNERS {
                 true => owner_in(self.opened, wait)?,
