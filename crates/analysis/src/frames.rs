@@ -58,7 +58,7 @@ impl Frames {
     }
 
     /// Returns the innermost frame of a stack; [`Site::NONE`] for an empty one.
-    pub(super) fn top(&mut self, stack: &[Frame<'_>]) -> Site {
+    pub fn top(&mut self, stack: &[Frame<'_>]) -> Site {
         stack.first().map_or(Site::NONE, |frame| self.site(frame))
     }
 

@@ -5,8 +5,9 @@ use crate::remaining::Remaining;
 use crate::slice::{EARLIER, Kind};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
-use jtrail_analysis::{Analysis, Subjects};
-use jtrail_model::{Event, Generation, ThreadId, Timestamp};
+use jtrail_analysis::{Analysis, Site, Subjects};
+use jtrail_model::{ClassId, Event, Generation, ThreadId, Timestamp};
+use rustc_hash::FxHashMap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -37,6 +38,8 @@ pub struct Overview {
     collections: Vec<Collection>,
     collection: Collection,
     analysis: Analysis,
+    /// The first and the last throw, by class of the exception and site.
+    throws: FxHashMap<(ClassId, Site), [Timestamp; 2]>,
 }
 
 /// What happens in an interval.
@@ -184,6 +187,19 @@ impl Overview {
             needs.insert(number, None);
         }
         needs
+    }
+
+    /// Begins to count what some threads do in a span. What belongs to no thread is counted too.
+    pub(crate) fn of_threads(
+        trace: &Trace,
+        span: [Timestamp; 2],
+        intervals: usize,
+        threads: BTreeSet<ThreadId>,
+    ) -> Self {
+        Self {
+            only: Some(threads),
+            ..Self::new(trace, span, intervals)
+        }
     }
 
     /// Begins to count what some threads do in a part of a trace; all threads if `only` is `None`.
@@ -344,6 +360,7 @@ impl Overview {
             collection: Collection::default(),
             analysis: Analysis::new(Subjects::default()),
             is_estimate: false,
+            throws: FxHashMap::default(),
             intervals,
         }
     }
@@ -459,6 +476,11 @@ impl Overview {
                     self.collections.push(collection);
                 }
             }
+            Event::ExceptionThrow(e) => {
+                let site = self.analysis.frames.top(&e.stack);
+                let times = self.throws.entry((e.class, site)).or_insert([e.time; 2]);
+                *times = [times[0].min(e.time), times[1].max(e.time)];
+            }
             _ => {}
         }
     }
@@ -488,6 +510,11 @@ impl Overview {
     /// Returns the first thousand collections.
     pub fn collections(&self) -> &[Collection] {
         &self.collections
+    }
+
+    /// Returns the times of the first and the last throw of exceptions of a class at a site.
+    pub fn throw_times(&self, place: (ClassId, Site)) -> Option<[Timestamp; 2]> {
+        self.throws.get(&place).copied()
     }
 
     /// Returns the sums over all other events than calls. Their times are not closed.

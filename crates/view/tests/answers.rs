@@ -267,8 +267,24 @@ fn tables_are_about_the_span() {
     );
     assert_eq!(
         rows("trace=0&what=exceptions"),
-        json!([["com.acme.Shop", "", 1]])
+        json!([["com.acme.Shop", "", 1, 650, 650]])
     );
+    // Allocations and exceptions of the selected threads; collections belong to none.
+    let of_thread = |what: &str, number| rows(&format!("trace=0&what={what}&threads={number}"));
+    let of_threads = |what| [0, 1].map(|number| of_thread(what, number));
+    let [main, other] = of_threads("allocations");
+    assert_eq!(
+        (main, other),
+        (json!([["com.acme.Shop", 1, 24]]), json!([]))
+    );
+    let [main, other] = of_threads("exceptions");
+    let thrown = json!([["com.acme.Shop", "", 1, 650, 650]]);
+    assert_eq!((main, other), (json!([]), thrown));
+    let [main, other] = of_threads("waits");
+    assert_eq!((main.as_array().map(Vec::len), other), (Some(1), json!([])));
+    let [main, other] = of_threads("collections");
+    assert_eq!(main, other);
+    assert_eq!(main, json!([[460, 30, "unknown", "", 4096]]));
     assert_eq!(
         rows("trace=0&what=collections"),
         json!([[460, 30, "unknown", "", 4096]])

@@ -98,7 +98,7 @@ pub struct Opened {
     others: Mutex<Overview>,
     sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
     totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
-    overviews: Kept<([Timestamp; 2], usize), Overview>,
+    overviews: Kept<([Timestamp; 2], usize, Vec<ThreadId>), Overview>,
     /// Overviews that the index has made.
     counts: Kept<([Timestamp; 2], usize), Overview>,
     occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
@@ -331,13 +331,24 @@ impl Opened {
         }
     }
 
-    /// Returns all that happens in a span.
-    pub(super) fn overview(&self, span: [Timestamp; 2], count: usize) -> Arc<Mutex<Overview>> {
-        let new = || match self.is_part {
-            true => Overview::of_part(&self.trace, span, count, self.only.clone()),
-            false => Overview::new(&self.trace, span, count),
+    /// Returns what some threads do in a span, and what belongs to no thread; all that happens if
+    /// there are no threads.
+    pub(super) fn overview(
+        &self,
+        span: [Timestamp; 2],
+        count: usize,
+        threads: &[ThreadId],
+    ) -> Arc<Mutex<Overview>> {
+        let new = || {
+            let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
+            match (self.is_part, threads.is_empty()) {
+                (true, true) => Overview::of_part(&self.trace, span, count, self.only.clone()),
+                (true, false) => Overview::of_part(&self.trace, span, count, Some(threads)),
+                (false, true) => Overview::new(&self.trace, span, count),
+                (false, false) => Overview::of_threads(&self.trace, span, count, threads),
+            }
         };
-        kept(&self.overviews, (span, count), new)
+        kept(&self.overviews, (span, count, threads.to_vec()), new)
     }
 
     /// Returns the numbers of what happens in a span, which the index may have.
@@ -357,7 +368,7 @@ impl Opened {
         }
         match Overview::of_index(&self.trace, span, count)? {
             Some(overview) => Ok(kept(&self.counts, (span, count), || overview)),
-            None => Ok(self.overview(span, count)),
+            None => Ok(self.overview(span, count, &[])),
         }
     }
 

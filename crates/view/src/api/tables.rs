@@ -48,7 +48,13 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
             (table, sums.share())
         }
         "allocations" | "exceptions" | "collections" => {
-            let overview = opened.overview(span, 1);
+            // Collections are the JVM's, and belong to no thread.
+            let of_threads = if what == "collections" {
+                &[][..]
+            } else {
+                &threads
+            };
+            let overview = opened.overview(span, 1, of_threads);
             let mut overview = overview.lock();
             overview.advance(&opened.trace, TIME)?;
             let table = match what {
@@ -159,14 +165,23 @@ fn exceptions(opened: &Opened, overview: &Overview) -> Table {
             Column::new("exception", "text"),
             Column::new("thrown in", "text"),
             Column::new("thrown", "count"),
+            Column::new("first", "time"),
+            Column::new("last", "time"),
         ],
         rows: analysis
             .exceptions
             .throws
             .iter()
             .map(|((class, site), stat)| {
-                let site = analysis.frames.readable_site(*site);
-                vec![json!(names.class(*class)), json!(site), json!(stat.thrown)]
+                let times = overview.throw_times((*class, *site));
+                let times = times.map(|times| times.map(|time| opened.since(time)));
+                vec![
+                    json!(names.class(*class)),
+                    json!(analysis.frames.readable_site(*site)),
+                    json!(stat.thrown),
+                    json!(times.map(|[first, _]| first)),
+                    json!(times.map(|[_, last]| last)),
+                ]
             })
             .collect(),
         order: 2,

@@ -132,7 +132,9 @@ impl Asked<'_> {
         if what == "waits" && self.part.threads.is_empty() {
             return Ok(json!({ "share": 1.0, "total_rows": 0, "columns": [], "rows": [] }));
         }
-        let threads = self.part.threads.iter();
+        // Threads without calls and waits may allocate and throw, too.
+        let is_of_calls = what == "waits";
+        let threads = self.part.threads.iter().filter(|_| is_of_calls);
         let threads = threads.filter_map(|(id, _)| self.opened.number(*id));
         let threads: Vec<String> = threads.map(|number| number.to_string()).collect();
         let query = format!(

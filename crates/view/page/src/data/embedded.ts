@@ -123,10 +123,11 @@ export class EmbeddedSource implements Source {
     const known = this.data.traces[trace]!.tables[what];
     if (!known) return { share: 1, total_rows: 0, columns: [], rows: [] };
     // Rows with a time follow the selection. Rows without one are sums over all that is embedded.
-    const time = known.columns.findIndex((column) => column.kind === 'time');
+    // A row with several times is about all that happens from the first to the last.
+    const times = known.columns.flatMap((column, at) => (column.kind === 'time' ? [at] : []));
     const thread = known.columns.findIndex((column) => column.kind === 'thread');
     const selected = known.rows.filter((row) => {
-      if (time >= 0 && !(Number(row[time]) >= query.span.from && Number(row[time]) < query.span.until)) return false;
+      if (times.length > 0 && !(Number(row[times.at(-1)!]) >= query.span.from && Number(row[times[0]!]) < query.span.until)) return false;
       return thread < 0 || query.threads === null || query.threads.includes(Number(row[thread]));
     });
     return sortRows({ ...known, rows: selected }, query, names);
