@@ -27,6 +27,7 @@
 //! | `classes` | classes of the objects that threads wait for |
 //! | `totals` | what calls took in a span, by method and thread |
 //! | `sums` | what calls took in a span, by call path and thread |
+//! | `net` | the same without the time of recording |
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +38,7 @@ mod coarse;
 mod finer;
 mod index;
 mod methods;
+mod net;
 mod overview;
 pub mod page;
 mod picture;

@@ -31,6 +31,9 @@ pub struct Sums {
     threads: Arc<BTreeSet<ThreadId>>,
     remaining: Remaining<Item>,
     paths: Paths,
+    of_threads: BTreeMap<ThreadId, ThreadSum>,
+    /// Numbers of outermost calls.
+    outermost: FxHashMap<ThreadId, u64>,
     /// For each thread its parts, by segment. There are none at the end.
     parts: BTreeMap<(ThreadId, u32), Part>,
 }
@@ -103,6 +106,8 @@ impl Sums {
             threads: threads.into(),
             remaining: Remaining::new(items.into_iter()),
             paths: Paths::default(),
+            of_threads: BTreeMap::new(),
+            outermost: FxHashMap::default(),
             parts: BTreeMap::new(),
         }
     }
@@ -154,7 +159,11 @@ impl Sums {
 
     fn add(&mut self, number: u32, worker: Worker) {
         let nodes = self.paths.add(&worker.paths);
-        for (thread, part, _) in worker.parts {
+        for (thread, calls) in worker.outermost {
+            *self.outermost.entry(thread).or_default() += calls;
+        }
+        for (thread, part, sum) in worker.parts {
+            self.of_threads.entry(thread).or_default().add(&sum);
             let innermost = part.innermost.map(|node| nodes[node as usize]);
             let part = Part { innermost, ..part };
             self.parts.insert((thread, number), part);
@@ -170,23 +179,50 @@ impl Sums {
             let mut begin = from;
             match before {
                 Some((same, before)) if same == thread => begin = before.times[1],
-                Some((_, last)) => {
-                    self.add_gap(last.innermost[1], until - last.times[1]);
+                Some((other, last)) => {
+                    self.add_gap(other, last.innermost[1], until - last.times[1]);
                 }
                 None => {}
             }
-            self.add_gap(part.innermost[0], part.times[0] - begin);
+            self.add_gap(thread, part.innermost[0], part.times[0] - begin);
             before = Some((thread, part));
         }
-        if let Some((_, last)) = before {
-            self.add_gap(last.innermost[1], until - last.times[1]);
+        if let Some((thread, last)) = before {
+            self.add_gap(thread, last.innermost[1], until - last.times[1]);
         }
     }
 
-    fn add_gap(&mut self, node: u32, time: i64) {
+    fn add_gap(&mut self, thread: ThreadId, node: u32, time: i64) {
         if node != 0 {
             self.paths.get(node).self_time += time;
+            self.of_threads.entry(thread).or_default().busy += time;
         }
+    }
+
+    /// Returns what each thread did, as far as it is known.
+    pub(crate) fn threads(&self) -> &BTreeMap<ThreadId, ThreadSum> {
+        &self.of_threads
+    }
+
+    /// Returns the number of outermost calls of a thread that begin in the span.
+    pub(crate) fn outermost(&self, thread: ThreadId) -> u64 {
+        self.outermost.get(&thread).copied().unwrap_or_default()
+    }
+
+    /// Returns what the calls of each method took.
+    pub(crate) fn methods(&self) -> FxHashMap<u32, MethodSum> {
+        self.paths.methods()
+    }
+
+    /// Returns the sums by method of other figures of the paths: `path` has what is summed up like
+    /// the self time, and `totals` the sums over each path and those below it.
+    pub(crate) fn methods_with(
+        &self,
+        totals: &[i64],
+        path: impl Fn(u32) -> PathSum,
+    ) -> FxHashMap<u32, MethodSum> {
+        let callees = self.paths.tree.callees();
+        self.paths.methods_below(0, &callees, totals, path)
     }
 
     /// Returns the call paths. The frames are numbers of methods.
@@ -316,7 +352,7 @@ impl Paths {
     /// Returns what the calls of each method took.
     pub(crate) fn methods(&self) -> FxHashMap<u32, MethodSum> {
         let (callees, totals) = (self.tree.callees(), self.totals());
-        self.methods_below(0, &callees, &totals)
+        self.methods_below(0, &callees, &totals, |node| self.path(node))
     }
 
     /// Returns what the calls of each method took below each callee of the root.
@@ -324,7 +360,10 @@ impl Paths {
         let (callees, totals) = (self.tree.callees(), self.totals());
         let roots = callees.of(0).iter();
         roots
-            .map(|root| (*root, self.methods_below(*root, &callees, &totals)))
+            .map(|root| {
+                let path = |node| self.path(node);
+                (*root, self.methods_below(*root, &callees, &totals, path))
+            })
             .collect()
     }
 
@@ -333,6 +372,7 @@ impl Paths {
         root: u32,
         callees: &Callees,
         totals: &[i64],
+        path: impl Fn(u32) -> PathSum,
     ) -> FxHashMap<u32, MethodSum> {
         let tree = &self.tree;
         let mut sums: FxHashMap<u32, MethodSum> = FxHashMap::default();
@@ -349,7 +389,7 @@ impl Paths {
                 }
                 continue;
             }
-            let path = self.path(node);
+            let path = path(node);
             let sum = sums.entry(method).or_default();
             sum.calls += path.calls;
             sum.self_time += path.self_time;
@@ -393,6 +433,8 @@ pub(crate) struct Worker {
     threads: Arc<BTreeSet<ThreadId>>,
     pub(crate) paths: Paths,
     pub(crate) parts: Vec<(ThreadId, Part, ThreadSum)>,
+    /// Numbers of outermost calls that begin in the span.
+    outermost: FxHashMap<ThreadId, u64>,
 }
 
 /// A thread, while its segment is summed up.
@@ -403,6 +445,8 @@ pub(crate) struct State {
     /// The innermost call that is open at the begin.
     innermost: u32,
     sum: ThreadSum,
+    /// Number of outermost calls that begin in the span.
+    outermost: u64,
 }
 
 impl Worker {
@@ -416,6 +460,7 @@ impl Worker {
             threads,
             paths: Paths::default(),
             parts: Vec::new(),
+            outermost: FxHashMap::default(),
         }
     }
 
@@ -434,7 +479,13 @@ impl Worker {
                 _ => nodes[parent as usize].map(|parent| self.paths.tree.callee(parent, frame)),
             };
             if let Some(own) = own {
-                self.paths.add_path(own, all.sums.path(node));
+                let path = all.sums.path(node);
+                self.paths.add_path(own, path);
+                // The callees of the root stand for threads, and theirs are outermost calls.
+                if parent != 0 && tree.parent(parent) == 0 {
+                    let thread = all.threads[tree.frame(parent) as usize];
+                    *self.outermost.entry(thread).or_default() += path.calls;
+                }
             }
             nodes[node as usize] = own;
         }
@@ -463,6 +514,7 @@ impl Worker {
                     innermost: [state.innermost, last],
                 };
                 self.parts.push((id, part, state.sum));
+                self.outermost.insert(id, state.outermost);
             }
         }
         Ok(self)
@@ -495,6 +547,7 @@ impl Walk for Worker {
             times: None,
             innermost: 0,
             sum: ThreadSum::default(),
+            outermost: 0,
         }
     }
 
@@ -517,6 +570,7 @@ impl Walk for Worker {
         } else if (self.span[0]..self.span[1]).contains(&begin.time) {
             self.paths.get(node).calls += 1;
             state.sum.calls += 1;
+            state.outermost += u64::from(innermost == 0);
         }
         node
     }

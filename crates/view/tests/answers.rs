@@ -1,9 +1,10 @@
 //! What the page is answered.
 
+use jtrail_analysis::{Analysis, Subjects};
 use jtrail_formats::Format;
 use jtrail_model::*;
-use jtrail_view::Trace;
 use jtrail_view::api::{Opened, Session};
+use jtrail_view::{IndexSizes, Trace};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -141,6 +142,11 @@ fn session() -> Session {
 
 /// Returns a trace of some events, with so many in each segment.
 fn opened(events: &[Event<'_>], of_segment: usize) -> Session {
+    opened_with(events, of_segment, false)
+}
+
+/// Like [`opened`]. If `is_indexed`, the trace has an index with all sums.
+fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Session {
     let mut encoder = Format::Trail.encoder();
     let mut trail = Vec::new();
     encoder.begin(&mut trail);
@@ -157,6 +163,19 @@ fn opened(events: &[Event<'_>], of_segment: usize) -> Session {
     // The segments are read from the file later.
     let (_, path) = file.keep().expect("kept");
     let index = path.with_added_extension("idx");
+    if is_indexed {
+        let mut bytes = Vec::new();
+        let sizes = IndexSizes {
+            block: 1,
+            pictures: 1_000_000,
+            methods: 100_000_000,
+            paths: 100_000_000,
+        };
+        let written = trace.write_index(sizes, &mut bytes, |_| true);
+        assert!(written.expect("an index"));
+        std::fs::write(&index, bytes).expect("written");
+        TEMPORARY.with(|all| all.borrow_mut().0.push(index.clone()));
+    }
     let opened = Opened::new("a <b>.trail".to_owned(), trace, index, |_| None);
     let session = Session::new(vec![opened.expect("no index")]);
     session.prepare(|| false).expect("prepared");
@@ -464,6 +483,119 @@ fn a_thread_waits_while_it_has_other_events() {
     // Without the end of the wait, it lasts until the end of the trace.
     let cut = opened(&events[..5], 1);
     assert_eq!(waits(&cut), [(json!(200), json!(201))]);
+}
+
+/// A thread that calls recursively, one that waits, and one whose call never ends; recording an
+/// enter or leave takes 1.5 ns.
+fn costly() -> Vec<Event<'static>> {
+    let cost = TraceOption {
+        key: "recordOverhead".into(),
+        value: "1.5".into(),
+    };
+    let mut events = vec![
+        Event::Option(cost),
+        thread(1, "main"),
+        thread(2, "other"),
+        thread(3, "last"),
+    ];
+    events.extend([1, 2, 3].map(|id| method(id, ["a", "b", "c"][id as usize - 1])));
+    events.extend([
+        enter(1, 100, 1, 1),
+        enter(1, 110, 2, 2),
+        enter(1, 120, 1, 3),
+        enter(2, 121, 3, 1),
+        enter(1, 122, 3, 4),
+        leave(1, 123, 3, 4),
+        leave(1, 140, 1, 3),
+        leave(2, 141, 3, 1),
+        enter(2, 142, 3, 2),
+        leave(2, 143, 3, 2),
+        leave(1, 160, 2, 2),
+        enter(3, 161, 1, 1),
+        enter(3, 165, 2, 2),
+        leave(3, 166, 2, 2),
+        enter(1, 170, 3, 5),
+        leave(1, 190, 3, 5),
+        leave(1, 200, 1, 1),
+    ]);
+    events
+}
+
+#[test]
+fn net_times_are_those_of_the_report() {
+    let events = costly();
+    let mut analysis = Analysis::new(Subjects {
+        levels: 16,
+        ..Subjects::default()
+    });
+    for event in &events {
+        analysis.event(event, |_, _| true);
+    }
+    analysis.finish();
+    analysis.without_cost();
+    for (of_segment, is_indexed) in [(1, false), (3, false), (100, false), (3, true), (1, true)] {
+        let session = opened_with(&events, of_segment, is_indexed);
+        let table = |query: &str| ask(&session, "/api/table", &format!("trace=0&{query}"));
+        let name = |method: &Value| {
+            let names = ask(&session, "/api/methods", &format!("trace=0&ids={method}"));
+            names[method.to_string()][1].clone()
+        };
+        let rows = table("what=methods&net=1")["rows"].clone();
+        let rows = rows.as_array().expect("rows").iter();
+        let mut found: Vec<Value> = rows
+            .map(|row| json!([name(&row[0]), row[1], row[2], row[3]]))
+            .collect();
+        let mut expected: Vec<Value> = analysis
+            .calls
+            .methods()
+            .iter()
+            .map(|sum| {
+                let method = analysis.names.method(sum.method).expect("a method");
+                json!([method.name, sum.calls, sum.own, sum.total])
+            })
+            .collect();
+        for rows in [&mut found, &mut expected] {
+            rows.sort_by_key(ToString::to_string);
+        }
+        assert_eq!(found, expected);
+        let busy = analysis.calls.threads().iter();
+        let mut busy: Vec<Value> = busy
+            .map(|sum| json!([sum.thread.0 - 1, sum.calls, sum.busy]))
+            .collect();
+        let mut threads = table("what=threads&net=1&sort=thread")["rows"].clone();
+        busy.sort_by_key(|row| row[0].as_u64());
+        assert_eq!(threads.as_array_mut().expect("rows"), &mut busy);
+
+        // By call path: the root's number is none.
+        let nodes = table("what=tree&net=1")["nodes"].clone();
+        let mut found: Vec<Value> = (1..nodes["method"].as_array().expect("nodes").len())
+            .map(|at| {
+                json!([
+                    name(&nodes["method"][at]),
+                    nodes["calls"][at],
+                    nodes["self"][at],
+                    nodes["total"][at]
+                ])
+            })
+            .collect();
+        let mut expected: Vec<Value> = analysis
+            .calls
+            .tree()
+            .paths()
+            .map(|path| {
+                let sum = analysis.calls.path(path);
+                let method = analysis.names.method(sum.method).expect("a method");
+                json!([method.name, sum.calls, sum.own, sum.total])
+            })
+            .collect();
+        for rows in [&mut found, &mut expected] {
+            rows.sort_by_key(ToString::to_string);
+        }
+        assert_eq!(found, expected);
+        // The test is about something: these times differ from those with the time of recording.
+        let gross = table("what=methods")["rows"].clone();
+        assert_ne!(gross, table("what=methods&net=1")["rows"]);
+    }
 }
 
 #[test]

@@ -1,49 +1,61 @@
 //! Tables about a span.
 
+mod paths;
 mod rows;
 
 use super::query::Query;
 use super::session::Opened;
 use super::{Answer, Fault, TIME, calls};
 use crate::slice::LATER;
-use crate::{MethodSum, Overview, Sums, Totals, Wait};
-use jtrail_model::{ThreadId, Timestamp};
+use crate::{MethodSum, Overview, ThreadSum, Wait, net};
+use jtrail_model::{Cost, ThreadId, Timestamp};
 use rows::{Column, Table};
 use rustc_hash::FxHashMap;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Maximum number of call paths without `limit`; the smallest ones are left out.
-const MAX_PATHS: usize = 20_000;
 /// Maximum number of waits in the table.
 const MAX_WAITS: usize = 10_000;
 /// Number of waits for which the object and what its owner does are looked up.
 const MAX_SHOWN: usize = 200;
-/// The method that stands for the paths that are left out.
-const SHORTER: u32 = u32::MAX - 1;
 
 pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let span = opened.span(query)?;
     let threads = opened.selected(query)?;
     let what = query.text("what").unwrap_or_default();
+    // Without `net`, and in traces that do not have the time of recording, nothing is subtracted.
+    let cost = match query.text("net") {
+        Some("1") => opened.known().analysis.cost,
+        _ => Cost::default(),
+    };
     let (table, share) = match what {
-        "methods" | "threads" => {
+        "methods" | "threads" if cost.record == 0 => {
             let totals = opened.totals(span, &threads);
             let mut totals = totals.lock();
             totals.advance(&opened.trace, TIME)?;
             let table = match what {
                 "methods" => methods(totals.methods()),
-                _ => by_thread(opened, &totals),
+                _ => by_thread(opened, totals.threads().iter()),
             };
             (table, totals.share())
         }
-        "callers" | "callees" | "tree" => {
+        "methods" | "threads" | "callers" | "callees" | "tree" => {
             let sums = opened.sums(span, &threads);
             let mut sums = sums.lock();
             sums.advance(&opened.trace, TIME)?;
             let table = match what {
-                "tree" => return Ok(Answer::json(&tree(&sums, query)?)),
-                _ => related(&sums, query.number("method")?, what == "callees"),
+                "methods" => methods(&net::methods(&sums, cost)),
+                "threads" => {
+                    let threads = net::threads(&sums, cost);
+                    by_thread(opened, threads.iter().map(|(id, sum)| (id, sum)))
+                }
+                "tree" => return Ok(Answer::json(&paths::tree(&sums, cost, query)?)),
+                _ => methods(&paths::related(
+                    &sums,
+                    cost,
+                    query.number("method")?,
+                    what == "callees",
+                )),
             };
             (table, sums.share())
         }
@@ -96,31 +108,10 @@ fn methods(sums: &FxHashMap<u32, MethodSum>) -> Table {
     }
 }
 
-/// Returns the callers or the callees of a method. Total is the time of the callees within their
-/// callers.
-fn related(sums: &Sums, method: u32, callees: bool) -> Table {
-    let (tree, totals) = (sums.tree(), sums.totals());
-    let mut related: FxHashMap<u32, MethodSum> = FxHashMap::default();
-    for node in 1..tree.len() as u32 {
-        let (caller, callee) = (tree.frame(tree.parent(node)), tree.frame(node));
-        let (is_it, other) = match callees {
-            true => (caller == method, callee),
-            // The frame of the root is the number of no method.
-            false => (callee == method, caller),
-        };
-        if is_it {
-            let path = sums.path(node);
-            let sum = related.entry(other).or_default();
-            sum.calls += path.calls;
-            sum.self_time += path.self_time;
-            sum.total += totals[node as usize];
-        }
-    }
-    methods(&related)
-}
-
-fn by_thread(opened: &Opened, totals: &Totals) -> Table {
-    let rows = totals.threads().iter();
+fn by_thread<'t>(
+    opened: &Opened,
+    rows: impl Iterator<Item = (&'t ThreadId, &'t ThreadSum)>,
+) -> Table {
     Table {
         columns: vec![
             Column::new("thread", "thread"),
@@ -296,54 +287,4 @@ fn length(opened: &Opened, wait: &Wait) -> i64 {
         wait.end
     };
     end.since(wait.begin).0
-}
-
-/// Returns the call tree in preorder. The smallest paths are one for each caller.
-fn tree(sums: &Sums, query: &Query) -> Result<Value, Fault> {
-    let limit = query.optional("limit")?.unwrap_or(MAX_PATHS);
-    let (tree, totals) = (sums.tree(), sums.totals());
-    let mut sizes: Vec<i64> = totals.iter().skip(1).copied().collect();
-    sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
-    let least = sizes.get(limit).copied().unwrap_or(i64::MIN);
-    let callees = tree.callees();
-    let (mut parents, mut methods) = (vec![0_u32], vec![u32::MAX]);
-    let (mut calls, mut own, mut all) = (vec![0_u64], vec![0_i64], vec![totals[0]]);
-    let mut open: Vec<(u32, u32)> = vec![(0, 0)];
-    while let Some((node, number)) = open.pop() {
-        let (mut shorter, mut shorter_calls) = (0, 0);
-        for callee in callees.of(node) {
-            let (total, path) = (totals[*callee as usize], sums.path(*callee));
-            if total == 0 && path.calls == 0 {
-                continue;
-            }
-            if total <= least {
-                shorter += total;
-                shorter_calls += path.calls;
-                continue;
-            }
-            open.push((*callee, parents.len() as u32));
-            parents.push(number);
-            methods.push(tree.frame(*callee));
-            calls.push(path.calls);
-            own.push(path.self_time);
-            all.push(total);
-        }
-        if shorter > 0 || shorter_calls > 0 {
-            parents.push(number);
-            methods.push(SHORTER);
-            calls.push(shorter_calls);
-            own.push(shorter);
-            all.push(shorter);
-        }
-    }
-    Ok(json!({
-        "share": sums.share(),
-        "nodes": {
-            "parent": parents,
-            "method": methods,
-            "calls": calls,
-            "self": own,
-            "total": all,
-        },
-    }))
 }
