@@ -3,6 +3,7 @@
 import type { HeatMap, Lanes, Occurrences } from '../data/types.ts';
 import { type Theme, css, heatColour } from '../pure/colour.ts';
 import { axis, bytes, count, duration, moment, shortCount, visible } from '../pure/format.ts';
+import { held } from '../pure/held.ts';
 import { type Grid, Scale, type Span, length } from '../pure/span.ts';
 import type { Heat } from '../pure/state.ts';
 import type { Measure, Pen } from './pen.ts';
@@ -190,12 +191,14 @@ function drawLane(pen: Pen, picture: OverviewPicture, place: Lane, lanes: Lanes,
 
 function drawHeap(pen: Pen, lanes: Lanes, scale: Scale, bottom: number, theme: Theme): void {
   const size = (lanes.until - lanes.from) / Math.max(1, lanes.bins);
-  const most = Math.max(1, ...lanes.heap.map((value) => value ?? 0));
-  for (let from = 0; from < lanes.heap.length; from++) {
-    if (lanes.heap[from] == null) continue;
+  // What is in use is known after each collection only.
+  const heap = held(lanes.heap);
+  const most = Math.max(1, ...heap.map((value) => value ?? 0));
+  for (let from = 0; from < heap.length; from++) {
+    if (heap[from] == null) continue;
     const points = [scale.x(lanes.from + from * size), bottom];
-    for (; from < lanes.heap.length && lanes.heap[from] != null; from++) {
-      const y = bottom - (LANE - 1) * (lanes.heap[from]! / most);
+    for (; from < heap.length && heap[from] != null; from++) {
+      const y = bottom - (LANE - 1) * (heap[from]! / most);
       points.push(scale.x(lanes.from + from * size), y, scale.x(lanes.from + (from + 1) * size), y);
     }
     points.push(points[points.length - 2]!, bottom);
@@ -261,7 +264,10 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
       ...lanes.marks.filter(([mark]) => Math.abs(mark - time) < slack).map(([, text]) => visible(text)),
       ...lanes.bursts.filter(([begin, end]) => time >= begin - slack && time <= end + slack).map(([begin, end, text]) => visible(`${text}, ${duration(end - begin)}`)),
     ],
-    'heap used': () => [lanes.heap[bin] == null ? 'unknown' : `${bytes(lanes.heap[bin]!)} used`],
+    'heap used': () => {
+      const used = held(lanes.heap)[bin];
+      return [used == null ? 'unknown' : `${bytes(used)} used${lanes.heap[bin] == null ? ' after the last collection' : ''}`];
+    },
     'marked method': () => {
       const { answer, name } = picture.occurrences!;
       const calls = answer.calls[atBin] ?? 0;

@@ -20,7 +20,7 @@ export function Header({ onHelp }: { onHelp: () => void }): JSX.Element {
   return (
     <header>
       <h1>jtrail</h1>
-      {session.infos.length === 1 ? <Facts trace={0} /> : <span class="facts dim">{session.infos.map((info, at) => `${'AB'[at]}: ${titleOf(info)}`).join('   ')}</span>}
+      {session.infos.length === 1 ? <Facts trace={0} /> : <span class="facts dim">{session.infos.map((info, at) => `${'AB'[at]}: ${titleOf(info)}`).join(' · ')}</span>}
       <span class="spring" />
       <label>
         Heat

@@ -11,6 +11,7 @@ const KEYS: [string, [string, string][]][] = [
       ['A, D, ←, →, drag', 'move through time'],
       ['Shift drag, drag the axis', 'select a span'],
       ['Page ↑, Page ↓, wheel on names', 'move through the threads'],
+      ['Tab, then ↑ ↓ ← →', 'move among the names of threads; Esc goes back'],
       ['Shift ← → ↑ ↓', 'move among calls: neighbours, caller, callee'],
       ['Enter, click', 'select a call; look closer at hatched calls'],
       ['Double click', 'zoom to a call'],

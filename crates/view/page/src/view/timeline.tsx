@@ -8,7 +8,7 @@ import { duration, moment } from '../pure/format.ts';
 import { shortName } from '../pure/names.ts';
 import { ordered } from '../pure/span.ts';
 import { Kind } from '../pure/tile.ts';
-import { toggle as toggleTrack, totalHeight } from '../pure/tracks.ts';
+import { type Track, toggle as toggleTrack, totalHeight } from '../pure/tracks.ts';
 import { fileName } from '../pure/tsv.ts';
 import { saveSvg } from './download.ts';
 import { SessionContext, currentTheme, useSession } from './hooks.ts';
@@ -35,6 +35,8 @@ export function Timeline({ trace }: { trace: number }): JSX.Element {
   const [hover, setHover] = useState<{ x: number; y: number; box: Box } | null>(null);
   const [spoken, setSpoken] = useState('');
   const [, setScroll] = useState(0);
+  /** The track that had the focus last. */
+  const [focused, setFocused] = useState('');
   const scroller = useRef<HTMLDivElement>(null);
   const drag = useRef<Drag | null>(null);
   const pointer = useRef<number | null>(null);
@@ -170,6 +172,23 @@ export function Timeline({ trace }: { trace: number }): JSX.Element {
 
   const first = tracks.length > 0 ? model.scrollTop - 200 : 0;
   const shown = tracks.filter((track) => track.top + track.height >= first && track.top <= model.scrollTop + Math.max(model.height, 600) + 200);
+  // If the Tab key stopped at each track, it would scroll through all threads.
+  const stop = shown.find((track) => keyOf(track) === focused) ?? shown.find((track) => track.top >= model.scrollTop) ?? shown[0];
+  const onTrackKey = (event: KeyboardEvent) => {
+    const button = (event.target as Element).closest('button');
+    if (!button) return;
+    const own = [...button.parentElement!.querySelectorAll('button')];
+    const column = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>(`button.${button.className}`)];
+    const at = column.indexOf(button);
+    if (event.key === 'ArrowDown') column[at + 1]?.focus();
+    else if (event.key === 'ArrowUp') column[at - 1]?.focus();
+    else if (event.key === 'ArrowLeft') own[0]?.focus();
+    else if (event.key === 'ArrowRight') own.at(-1)?.focus();
+    else if (event.key === 'Escape') picture.canvas?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
   return (
     <section class="timeline" aria-label="Timeline">
       <div
@@ -208,9 +227,11 @@ export function Timeline({ trace }: { trace: number }): JSX.Element {
             }}
           />
         </div>
-        <div class="tracks" style={{ height: `${total}px` }}>
+        <div class="tracks" style={{ height: `${total}px` }} onKeyDown={onTrackKey}>
           {shown.map((track) => (
-            <TrackLabel key={`${track.kind}${track.id}`} trace={trace} track={track} />
+            <div key={keyOf(track)} onFocusCapture={() => setFocused(keyOf(track))}>
+              <TrackLabel trace={trace} track={track} isStop={track === stop} />
+            </div>
           ))}
         </div>
       </div>
@@ -220,6 +241,10 @@ export function Timeline({ trace }: { trace: number }): JSX.Element {
       {hover && <BoxTooltip trace={trace} {...hover} />}
     </section>
   );
+}
+
+function keyOf(track: Track): string {
+  return `${track.kind}${track.id}`;
 }
 
 /** Unfolds all threads that have a track, or folds them if they are. */

@@ -11,8 +11,8 @@ import { useSession } from './hooks.ts';
 import { Tooltip } from './picture.tsx';
 import { threadName } from './text.ts';
 
-/** Name of a track, with buttons that unfold it and select its threads. */
-export function TrackLabel({ trace, track }: { trace: number; track: Track }): JSX.Element {
+/** Name of a track, with buttons that unfold it and select its threads. The Tab key stops at one track only. */
+export function TrackLabel({ trace, track, isStop }: { trace: number; track: Track; isStop: boolean }): JSX.Element {
   const session = useSession(() => null);
   const info = session.info(trace);
   const { threads, open } = session.traceState(trace);
@@ -36,10 +36,10 @@ export function TrackLabel({ trace, track }: { trace: number; track: Track }): J
   const cut = levels > rows ? `${count(rows)} of ${count(levels)} levels are shown` : '';
   return (
     <div class={`track ${isGroup ? 'group' : ''} ${isChosen ? 'chosen' : ''}`} style={{ top: `${AXIS_HEIGHT + track.top}px`, height: `${track.height}px`, paddingLeft: `${track.indent * 14}px` }}>
-      <button class="fold" aria-expanded={track.isOpen} aria-label={`${isGroup ? 'all threads of' : 'all levels of'} ${name}`} onClick={toggle}>
+      <button class="fold" tabIndex={isStop ? 0 : -1} aria-expanded={track.isOpen} aria-label={`${isGroup ? 'all threads of' : 'all levels of'} ${name}`} onClick={toggle}>
         {track.isOpen ? '▾' : '▸'}
       </button>
-      <button class="name" aria-pressed={isChosen} title={`${visible(name)}\n${facts}\nSelects the thread for the panels below`} onClick={choose}>
+      <button class="name" tabIndex={isStop ? 0 : -1} aria-pressed={isChosen} title={`${visible(name)}\n${facts}\nSelects the thread for the panels below`} onClick={choose}>
         <span>{name}</span>
         {track.height > 30 && <small>{facts}</small>}
         {track.height > 50 && cut !== '' && <small>{cut}</small>}

@@ -137,15 +137,16 @@ function Flame({ trace, shape, share, isOld }: { trace: number; shape: TreeShape
           <div>
             total {duration(shape.nodes.total[focus]!)} ({percent(shape.nodes.total[focus]!, shape.size[0]!)}) · self {duration(shape.nodes.self[focus]!)}
           </div>
-          <div class="dim">{count(shape.nodes.calls[focus]!)} calls</div>
+          {focus !== 0 && <div class="dim">{count(shape.nodes.calls[focus]!)} calls</div>}
         </Tooltip>
       )}
     </div>
   );
 }
 
+/** The root is no call, and has no number of calls. */
 function nodeText({ nodes, size }: TreeShape, node: number, name: string): string {
-  return `${name}: total ${duration(nodes.total[node]!)}, ${percent(nodes.total[node]!, size[0]!)}, self ${duration(nodes.self[node]!)}, ${count(nodes.calls[node]!)} calls`;
+  return `${name}: total ${duration(nodes.total[node]!)}, ${percent(nodes.total[node]!, size[0]!)}, self ${duration(nodes.self[node]!)}${node === 0 ? '' : `, ${count(nodes.calls[node]!)} calls`}`;
 }
 
 export function CallTree({ trace }: { trace: number }): JSX.Element {
@@ -234,7 +235,7 @@ export function CallTree({ trace }: { trace: number }): JSX.Element {
                   </td>
                   <td role="gridcell" class="number dim">{percent(nodes.total[node]!, size[0]!)}</td>
                   <td role="gridcell" class="number">{duration(nodes.self[node]!)}</td>
-                  <td role="gridcell" class="number">{count(nodes.calls[node]!)}</td>
+                  <td role="gridcell" class="number">{node !== 0 && count(nodes.calls[node]!)}</td>
                 </tr>
               );
             })}
