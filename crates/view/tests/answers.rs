@@ -3,7 +3,7 @@
 use jtrail_analysis::{Analysis, Subjects};
 use jtrail_formats::Format;
 use jtrail_model::*;
-use jtrail_view::api::{Opened, Session};
+use jtrail_view::api::{Opened, Session, Status};
 use jtrail_view::{IndexSizes, Trace};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -140,13 +140,8 @@ fn session() -> Session {
     opened(&events, 4)
 }
 
-/// Returns a trace of some events, with so many in each segment.
-fn opened(events: &[Event<'_>], of_segment: usize) -> Session {
-    opened_with(events, of_segment, false)
-}
-
-/// Like [`opened`]. If `is_indexed`, the trace has an index with all sums.
-fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Session {
+/// Returns a trail of some events, with so many in each segment.
+fn trail(events: &[Event<'_>], of_segment: usize) -> Vec<u8> {
     let mut encoder = Format::Trail.encoder();
     let mut trail = Vec::new();
     encoder.begin(&mut trail);
@@ -157,6 +152,17 @@ fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Ses
         }
     }
     encoder.end(&mut trail);
+    trail
+}
+
+/// Returns a trace of some events, with so many in each segment.
+fn opened(events: &[Event<'_>], of_segment: usize) -> Session {
+    opened_with(events, of_segment, false)
+}
+
+/// Like [`opened`]. If `is_indexed`, the trace has an index with all sums.
+fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Session {
+    let trail = trail(events, of_segment);
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(&trail).expect("written");
     let trace = Trace::open(file.path()).expect("read").expect("a trail");
@@ -202,7 +208,7 @@ thread_local! {
 fn ask(session: &Session, path: &str, query: &str) -> Value {
     let answer = session.answer(path, query);
     let text = String::from_utf8_lossy(&answer.body).into_owned();
-    assert!(answer.is_found, "{path}?{query}: {text}");
+    assert_eq!(answer.status, Status::Answered, "{path}?{query}: {text}");
     assert_eq!(answer.content_type, "application/json");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -358,7 +364,7 @@ fn a_call_has_its_caller_neighbours_and_waits() {
 fn pictures_have_columns() {
     let session = session();
     let answer = session.answer("/api/tile", "trace=0&thread=0&from=0&until=1024&width=128");
-    assert!(answer.is_found);
+    assert_eq!(answer.status, Status::Answered);
     let number = |at: usize| u32::from_le_bytes(answer.body[at..at + 4].try_into().expect("four"));
     let count = number(4) as usize;
     assert_eq!((number(0), count, number(8)), (0x4c54_544a, 4, 3));
@@ -392,6 +398,7 @@ fn wrong_requests_are_errors() {
     let session = session();
     for (path, query) in [
         ("/api/nothing", "trace=0"),
+        ("/api/nothing", ""),
         ("/api/tile", ""),
         ("/api/tile", "trace=1"),
         ("/api/tile", "trace=0&thread=7&width=100"),
@@ -405,7 +412,11 @@ fn wrong_requests_are_errors() {
         ("/api/heat", "trace=0&bins=4&value=love"),
     ] {
         let answer = session.answer(path, query);
-        assert!(!answer.is_found, "{path}?{query}");
+        let expected = match path {
+            "/api/nothing" | "/api/call" => Status::Missing,
+            _ => Status::Wrong,
+        };
+        assert_eq!(answer.status, expected, "{path}?{query}");
         let error: Value = serde_json::from_slice(&answer.body).expect("JSON");
         assert!(error["error"].as_str().is_some_and(|text| !text.is_empty()));
     }
@@ -417,12 +428,29 @@ fn wrong_requests_are_errors() {
     ] {
         for path in ["tile", "lanes", "heat", "occurrences", "table"] {
             let query = format!("trace=0&thread=0&width=64&bins=8&method=0&what=methods&{span}");
-            assert!(
-                session.answer(&format!("/api/{path}"), &query).is_found,
-                "{path} {span}"
-            );
+            let answer = session.answer(&format!("/api/{path}"), &query);
+            assert_eq!(answer.status, Status::Answered, "{path} {span}");
         }
     }
+}
+
+#[test]
+fn a_trace_that_can_not_be_read_is_no_wrong_request() {
+    let events = costly();
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let mut bytes = trail(&events, 3);
+    file.write_all(&bytes).expect("written");
+    let trace = Trace::open(file.path()).expect("read").expect("a trail");
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0xff);
+    std::fs::write(file.path(), &bytes).expect("written");
+    let index = file.path().with_added_extension("idx");
+    let opened = Opened::new("damaged".to_owned(), trace, index, |_| None);
+    let session = Session::new(vec![opened.expect("no index")]);
+    let answer = session.answer("/api/table", "trace=0&what=tree");
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!(answer.status, Status::Failed, "{text}");
+    assert!(text.contains("error"), "{text}");
 }
 
 #[test]

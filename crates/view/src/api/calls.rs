@@ -85,7 +85,7 @@ pub(super) fn call(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
         (call, _) => call,
     };
     let Some(call) = call else {
-        return Err(Fault::Request("there is no such call".to_owned()));
+        return Err(Fault::Missing("there is no such call".to_owned()));
     };
     let caller = match level.checked_sub(1) {
         Some(level) => trace.slice_at(thread, call.begin, level)?,

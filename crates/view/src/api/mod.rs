@@ -31,11 +31,24 @@ use std::time::Duration;
 /// Maximum time for an answer, after which the part so far is sent.
 const TIME: Duration = Duration::from_millis(150);
 
+/// How a request ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// It was answered.
+    Answered,
+    /// Its parameters are wrong.
+    Wrong,
+    /// What it asks for does not exist.
+    Missing,
+    /// The trace can't be read.
+    Failed,
+}
+
 /// An answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
-    /// True if the request was answered; false if it was wrong.
-    pub is_found: bool,
+    /// How the request ended.
+    pub status: Status,
     /// The type of the body, as HTTP has it.
     pub content_type: &'static str,
     /// The body.
@@ -45,7 +58,7 @@ pub struct Answer {
 impl Answer {
     fn json(value: &Value) -> Self {
         Self {
-            is_found: true,
+            status: Status::Answered,
             content_type: "application/json",
             body: value.to_string().into_bytes(),
         }
@@ -53,15 +66,15 @@ impl Answer {
 
     fn binary(body: Vec<u8>) -> Self {
         Self {
-            is_found: true,
+            status: Status::Answered,
             content_type: "application/octet-stream",
             body,
         }
     }
 
-    fn error(message: &str) -> Self {
+    fn error(status: Status, message: &str) -> Self {
         Self {
-            is_found: false,
+            status,
             ..Self::json(&json!({ "error": message }))
         }
     }
@@ -72,6 +85,8 @@ impl Answer {
 enum Fault {
     /// The request itself.
     Request(String),
+    /// Nothing is there.
+    Missing(String),
     /// The trace can't be read.
     Trace(std::io::Error),
 }
@@ -90,27 +105,28 @@ impl Session {
             _ => self.about_trace(path, query),
         };
         answer.unwrap_or_else(|fault| match fault {
-            Fault::Request(message) => Answer::error(&message),
-            Fault::Trace(error) => Answer::error(&error.to_string()),
+            Fault::Request(message) => Answer::error(Status::Wrong, &message),
+            Fault::Missing(message) => Answer::error(Status::Missing, &message),
+            Fault::Trace(error) => Answer::error(Status::Failed, &error.to_string()),
         })
     }
 
     fn about_trace(&self, path: &str, query: &str) -> Result<Answer, Fault> {
+        let answer: fn(&Opened, &Query) -> Result<Answer, Fault> = match path {
+            "/api/methods" => traces::methods,
+            "/api/find" => traces::find,
+            "/api/tile" => pictures::tile,
+            "/api/lanes" => pictures::lanes,
+            "/api/heat" => pictures::heat,
+            "/api/occurrences" => pictures::occurrences,
+            "/api/call" => calls::call,
+            "/api/table" => tables::table,
+            _ => return Err(Fault::Missing(format!("nothing is at {path}"))),
+        };
         let query = Query::parse(query);
         let number: usize = query.number("trace")?;
-        let Some(trace) = self.traces().get(number) else {
-            return Err(Fault::Request(format!("there is no trace {number}")));
-        };
-        match path {
-            "/api/methods" => traces::methods(trace, &query),
-            "/api/find" => traces::find(trace, &query),
-            "/api/tile" => pictures::tile(trace, &query),
-            "/api/lanes" => pictures::lanes(trace, &query),
-            "/api/heat" => pictures::heat(trace, &query),
-            "/api/occurrences" => pictures::occurrences(trace, &query),
-            "/api/call" => calls::call(trace, &query),
-            "/api/table" => tables::table(trace, &query),
-            _ => Err(Fault::Request(format!("nothing is at {path}"))),
-        }
+        let trace = self.traces().get(number);
+        let trace = trace.ok_or_else(|| Fault::Request(format!("there is no trace {number}")))?;
+        answer(trace, &query)
     }
 }

@@ -4,7 +4,7 @@ use super::collect::Part;
 use crate::api::calls::{described, owner_in};
 use crate::api::pictures::kind;
 use crate::api::traces::method_name;
-use crate::api::{Opened, Session};
+use crate::api::{Opened, Session, Status};
 use crate::{Kind, NO_METHOD, Slice, Wait};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -52,7 +52,7 @@ fn ask(session: &Session, path: &str, query: &str) -> io::Result<Value> {
     loop {
         let answer = session.answer(path, query);
         let value: Value = serde_json::from_slice(&answer.body)?;
-        if !answer.is_found {
+        if answer.status != Status::Answered {
             let text = value["error"].as_str().unwrap_or("there is no answer");
             return Err(io::Error::other(text));
         }

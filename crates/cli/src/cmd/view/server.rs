@@ -11,7 +11,7 @@
 use crate::cmd::open::serve::{is_temporary, stop_on_signals};
 use crate::http::{Connection, Request};
 use anyhow::{Context, anyhow};
-use jtrail_view::api::{Answer, Session};
+use jtrail_view::api::{Answer, Session, Status};
 use jtrail_view::page;
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -150,16 +150,17 @@ fn respond(guard: &Guard, session: &Session, stream: TcpStream) -> io::Result<()
     let file = page::FILES.iter().find(|file| file.path == path);
     let answer = match file {
         Some(file) => Answer {
-            is_found: true,
+            status: Status::Answered,
             content_type: file.content_type,
             body: file.body.to_vec(),
         },
         None => session.answer(path, query),
     };
-    let status = if answer.is_found {
-        "200 OK"
-    } else {
-        "400 Bad Request"
+    let status = match answer.status {
+        Status::Answered => "200 OK",
+        Status::Wrong => "400 Bad Request",
+        Status::Missing => "404 Not Found",
+        Status::Failed => "500 Internal Server Error",
     };
     let headers = [
         ("Content-Type", answer.content_type),

@@ -97,10 +97,13 @@ fn the_page_and_answers_need_the_cookie() {
     let response = server.ask_with("GET /api/traces", &with_origin);
     assert!(response.ends_with("{\"traces\":[]}"), "{response}");
     assert_eq!(status(&server.ask_with("POST /api/traces", &[])), "405");
-    assert_eq!(
-        status(&server.ask_with("GET /api/nothing?trace=0", &[])),
-        "400"
-    );
+    let of = |path: &str| {
+        let response = server.ask_with(&format!("GET {path}"), &[]);
+        status(&response).to_owned()
+    };
+    assert_eq!(of("/api/nothing?trace=0"), "404");
+    assert_eq!(of("/favicon.ico"), "404");
+    assert_eq!(of("/api/tile?trace=0"), "400");
 }
 
 #[test]
