@@ -38,6 +38,8 @@ pub struct Overview {
     collections: Vec<Collection>,
     collection: Collection,
     analysis: Analysis,
+    /// The latest reading of each thread's CPU time, in ns.
+    cpu: FxHashMap<ThreadId, (Timestamp, i64)>,
     /// The first and the last throw, by class of the exception and site.
     throws: FxHashMap<(ClassId, Site), [Timestamp; 2]>,
 }
@@ -57,6 +59,8 @@ pub struct Counts {
     pub blocked: u64,
     /// Time in `Object.wait` and parked, in ns.
     pub waiting: u64,
+    /// CPU time in ns, as far as it is between two readings in the span. 0 in counts of an index.
+    pub cpu: u64,
 }
 
 impl Counts {
@@ -84,6 +88,7 @@ impl AddAssign for Counts {
         self.exceptions += other.exceptions;
         self.blocked += other.blocked;
         self.waiting += other.waiting;
+        self.cpu += other.cpu;
     }
 }
 
@@ -143,6 +148,22 @@ impl Intervals {
         let length = until - from;
         let end = length * (interval as i128 + 1);
         Timestamp((from + (end + self.count as i128 - 1) / self.count as i128) as i64)
+    }
+
+    /// Spreads CPU time evenly over the time between two readings.
+    fn add_cpu(&self, counts: &mut [Counts], [begin, end]: [Timestamp; 2], cpu: i64) {
+        let length = i128::from(end.since(begin).0).max(1);
+        let until = |time: Timestamp| i128::from(time.since(begin).0) * i128::from(cpu) / length;
+        let mut from = begin.max(self.span[0]);
+        while from < end.min(self.span[1]) {
+            let interval = self.of(from);
+            let next = self.end(interval).min(end).min(self.span[1]);
+            counts[interval].cpu += (until(next) - until(from)) as u64;
+            if next <= from {
+                return;
+            }
+            from = next;
+        }
     }
 
     /// Adds to each interval the time that it has of a wait.
@@ -360,6 +381,7 @@ impl Overview {
             collection: Collection::default(),
             analysis: Analysis::new(Subjects::default()),
             is_estimate: false,
+            cpu: FxHashMap::default(),
             throws: FxHashMap::default(),
             intervals,
         }
@@ -476,6 +498,14 @@ impl Overview {
                     self.collections.push(collection);
                 }
             }
+            Event::ThreadCpu(e) => {
+                let before = self.cpu.insert(e.thread, (e.time, e.cpu_time.0));
+                if let Some((time, cpu)) = before.filter(|(_, cpu)| *cpu < e.cpu_time.0) {
+                    let (intervals, more) = (self.intervals, e.cpu_time.0 - cpu);
+                    let counts = self.counts(e.thread);
+                    intervals.add_cpu(counts, [time, e.time], more);
+                }
+            }
             Event::ExceptionThrow(e) => {
                 let site = self.analysis.frames.top(&e.stack);
                 let times = self.throws.entry((e.class, site)).or_insert([e.time; 2]);
@@ -510,6 +540,11 @@ impl Overview {
     /// Returns the first thousand collections.
     pub fn collections(&self) -> &[Collection] {
         &self.collections
+    }
+
+    /// Returns true if CPU times of threads have been read in the span.
+    pub fn has_cpu(&self) -> bool {
+        !self.cpu.is_empty()
     }
 
     /// Returns the times of the first and the last throw of exceptions of a class at a site.

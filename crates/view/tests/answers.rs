@@ -394,6 +394,37 @@ fn pictures_have_columns() {
 }
 
 #[test]
+fn cpu_time_is_spread_between_its_readings() {
+    let reading = |thread, ns, cpu| {
+        Event::ThreadCpu(ThreadCpu {
+            thread: ThreadId(thread),
+            time: time(ns),
+            cpu_time: Duration(cpu),
+        })
+    };
+    let events = [
+        thread(1, "main"),
+        thread(2, "other"),
+        enter(1, 0, 1, 1),
+        reading(1, 100, 1000),
+        reading(2, 100, 7),
+        reading(1, 500, 1303),
+        reading(1, 700, 1303),
+        reading(2, 900, 8),
+        leave(1, 999, 1, 1),
+    ];
+    let session = opened(&events, 1);
+    let lanes = ask(&session, "/api/lanes", "trace=0&from=0&until=1000&bins=5");
+    // 303 ns from 100 to 500, and 1 ns from 100 to 900.
+    assert_eq!(lanes["cpu"], json!([75, 152, 76, 0, 1]));
+    let heat = "trace=0&from=0&until=1000&bins=2&value=cpu";
+    let heat = ask(&session, "/api/heat", heat);
+    assert_eq!(heat["values"], json!([[303, 0], [0, 1]]));
+    let lanes = ask(&self::session(), "/api/lanes", "trace=0&bins=5");
+    assert_eq!(lanes["cpu"], json!([]));
+}
+
+#[test]
 fn wrong_requests_are_errors() {
     let session = session();
     for (path, query) in [

@@ -100,7 +100,7 @@ pub(super) fn lanes(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
         "share": overview.share(),
         "calls": column(|c| c.calls),
         "allocated": column(|c| c.bytes),
-        "cpu": vec![0; count],
+        "cpu": if overview.has_cpu() { column(|c| c.cpu) } else { Vec::new() },
         "blocked": column(|c| c.blocked),
         "parked": column(|c| c.waiting),
         "exceptions": column(|c| c.exceptions),
@@ -121,7 +121,7 @@ pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let value: fn(&Counts) -> u64 = match query.text("value").unwrap_or("calls") {
         "calls" => |c| c.calls,
         "allocated" => |c| c.bytes,
-        "cpu" => |_| 0,
+        "cpu" => |c| c.cpu,
         other => return Err(Fault::Request(format!("value: there is no {other:?}"))),
     };
     let overview = opened.counts(span, count)?;

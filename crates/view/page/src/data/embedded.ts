@@ -83,7 +83,7 @@ export class EmbeddedSource implements Source {
       bins,
       calls: resampled(known.calls),
       allocated: resampled(known.allocated),
-      cpu: resampled(known.cpu),
+      cpu: known.cpu.length > 0 ? resampled(known.cpu) : [],
       blocked: resampled(known.blocked),
       parked: resampled(known.parked),
       exceptions: resampled(known.exceptions),

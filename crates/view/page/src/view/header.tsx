@@ -13,10 +13,12 @@ import { titleOf } from './text.ts';
 const HEAT_TITLES: Record<Heat, string> = { calls: 'Calls', allocated: 'Allocated', cpu: 'CPU' };
 
 export function Header({ onHelp }: { onHelp: () => void }): JSX.Element {
-  const session = useSession(({ state, infos }) => `${state.heat} ${state.isNet} ${state.isLinked} ${infos.length}`);
+  const session = useSession(({ state, infos, lanes }) => `${state.heat} ${state.isNet} ${state.isLinked} ${infos.length} ${lanes.map((of) => of?.cpu.length)}`);
   const { state } = session;
   // A stand-alone page can't subtract the cost.
   const hasCost = session.infos.some((info) => info.cost && !info.part);
+  // Few traces have readings of CPU time.
+  const hasCpu = session.lanes.some((lanes) => lanes && lanes.cpu.length > 0);
   return (
     <header>
       <h1>jtrail</h1>
@@ -25,7 +27,7 @@ export function Header({ onHelp }: { onHelp: () => void }): JSX.Element {
       <label>
         Heat
         <select value={state.heat} onChange={(event) => session.update({ heat: event.currentTarget.value as Heat })}>
-          {HEATS.map((heat) => (
+          {HEATS.filter((heat) => heat !== 'cpu' || hasCpu || state.heat === 'cpu').map((heat) => (
             <option key={heat} value={heat}>
               {HEAT_TITLES[heat]}
             </option>
