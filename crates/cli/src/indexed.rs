@@ -7,8 +7,8 @@ use crate::select::Span;
 use jtrail_analysis::saved;
 use std::path::Path;
 
-/// The part of the trail's size that a saved analysis may take: one 200th. A trail with a larger one
-/// is read quickly.
+/// The part of the trail's size that a saved analysis may take: one 200th. A trail with a larger
+/// one is read quickly.
 const PART: u64 = 200;
 
 /// Returns the analysis of a trail for its index. Returns `None` if the trail can't be read without

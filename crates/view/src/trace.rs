@@ -362,8 +362,9 @@ impl Trace {
         })
     }
 
-    /// Makes the index and writes it to `out`. `progress` is called now and then with the number of bytes of the trail that were read; if
-    /// it returns false, the index stays incomplete. Returns true if it is complete.
+    /// Makes the index and writes it to `out`. `progress` is called now and then with the number of
+    /// bytes of the trail that were read; if it returns false, the index stays incomplete. Returns
+    /// true if it is complete.
     ///
     /// # Errors
     /// If the trail can't be read, the output fails, or `InvalidData` if a segment is damaged.

@@ -4,14 +4,14 @@
 //! Segments of about a MiB together are a *block*. Each four blocks are a *node* of level 1, each
 //! four of these one of level 2, and so on; blocks are the nodes of level 0. A node has
 //!
-//! - for each thread its slices, at a resolution of its own: what is shorter than a bin of 2^n ns is
-//!   counted by bin and level, and everything else is there with its exact times
+//! - for each thread its slices, at a resolution of its own: what is shorter than a bin of 2^n ns
+//!   is counted by bin and level, and everything else is there with its exact times
 //! - for each thread what it does by bin
 //! - sums by thread and method, and by thread and call path, if they take few bytes
 //!
 //! A node takes as many bytes as others of its level: with each level, bins get four times as long.
-//! So a picture of any width takes nodes whose bins are not longer than its pixels, and nothing else.
-//! Where the bins of blocks are longer, the trail is read.
+//! So a picture of any width takes nodes whose bins are not longer than its pixels, and nothing
+//! else. Where the bins of blocks are longer, the trail is read.
 //!
 //! | Module | Contents |
 //! |---|---|
@@ -124,8 +124,9 @@ impl Index {
         }))
     }
 
-    /// Makes the index of a trace and writes it to `out`. `progress` is called now and then with the number of bytes of the trail that were
-    /// read. If it returns false, the index stays incomplete. Returns true if it is complete.
+    /// Makes the index of a trace and writes it to `out`. `progress` is called now and then with
+    /// the number of bytes of the trail that were read. If it returns false, the index stays
+    /// incomplete. Returns true if it is complete.
     ///
     /// # Errors
     /// If the trail can't be read, the output fails, or `InvalidData` if a segment is damaged.
@@ -337,8 +338,8 @@ pub fn save_analysis(trail: &Path, index: &Path, analysis: &[u8]) -> io::Result<
     file::add_analysis(&mut file, fingerprint, analysis)
 }
 
-/// Writes a file that is there when it is complete, in place of an index that is there. Returns what
-/// `write` returns; if that is false, there is no file.
+/// Writes a file that is there when it is complete, in place of an index that is there. Returns
+/// what `write` returns; if that is false, there is no file.
 ///
 /// # Errors
 /// If `write` fails, the file can't be written, or `AlreadyExists` if another file than an index is

@@ -7,8 +7,9 @@ use jtrail_view::{EXTENSION, Trace};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Opens a trace, and returns it with its title and the place of its index. One that can't be read in parts becomes a trail at
-/// `trail` first: one of another format or an earlier version, or one that is truncated or damaged.
+/// Opens a trace, and returns it with its title and the place of its index. One that can't be read
+/// in parts becomes a trail at `trail` first: one of another format or an earlier version, or one
+/// that is truncated or damaged.
 pub(super) fn open(
     path: &Path,
     trail: &Path,
