@@ -1,11 +1,16 @@
-//! One request of HTTP/1.1 on a connection, and the response to it.
+//! A port of the loopback interface, one request of HTTP/1.1 on each connection, and the response
+//! to it.
 
+use anyhow::Context;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Maximum number of connections at a time. Further ones wait until others end.
+const MAX_CONNECTIONS: usize = 64;
 /// Maximum number of bytes of a request up to its body.
 const MAX_HEAD: usize = 64 << 10;
 /// Maximum time in which a request arrives.
@@ -20,6 +25,76 @@ const MAX_REFUSED: usize = 1 << 20;
 /// Time within which the system reports that a client closed its connection before it had received
 /// everything.
 const RESET_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// A port of the loopback interface.
+pub(crate) struct Listener {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Listener {
+    /// Takes a port, or any free one.
+    ///
+    /// # Errors
+    /// If the port is in use.
+    pub(crate) fn new(port: Option<u16>) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { listener, port })
+    }
+
+    /// Returns the number of the port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Accepts connections, and answers each one on a thread of its own. After each round, `pause`
+    /// waits for a while, and returns `Some` if no more connections are to be accepted.
+    ///
+    /// # Errors
+    /// If connections can't be accepted any more.
+    pub(crate) fn serve<T>(
+        &self,
+        answer: impl Fn(TcpStream) + Send + Sync + 'static,
+        mut pause: impl FnMut() -> Option<T>,
+    ) -> anyhow::Result<T> {
+        // Each connection's thread has a reference.
+        let answer = Arc::new(answer);
+        loop {
+            while Arc::strong_count(&answer) <= MAX_CONNECTIONS {
+                let stream = match self.listener.accept() {
+                    Ok((stream, _)) => stream,
+                    Err(error) if is_temporary(&error) => break,
+                    Err(error) => return Err(error).context("can't take requests"),
+                };
+                let answer = Arc::clone(&answer);
+                // Without a thread, the connection is closed, and the page can try again.
+                let _ = thread::Builder::new().spawn(move || answer(stream));
+            }
+            if let Some(ended) = pause() {
+                return Ok(ended);
+            }
+        }
+    }
+}
+
+/// Returns true if there may be connections to accept later: none waits now, a client has closed
+/// its connection before it was accepted, or too many files are open.
+fn is_temporary(error: &io::Error) -> bool {
+    const TOO_MANY_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
+    let kinds = [
+        ErrorKind::WouldBlock,
+        ErrorKind::Interrupted,
+        ErrorKind::ConnectionAborted,
+        ErrorKind::ConnectionReset,
+    ];
+    kinds.contains(&error.kind())
+        || (cfg!(unix)
+            && error
+                .raw_os_error()
+                .is_some_and(|code| TOO_MANY_FILES.contains(&code)))
+}
 
 /// A request without its body.
 #[derive(PartialEq, Eq, Debug)]

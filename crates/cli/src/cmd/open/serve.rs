@@ -8,23 +8,19 @@
 //! A connection has one request and a thread of its own. So a client that sends or reads nothing
 //! delays neither other clients nor the end of the program. Bodies of requests are not read.
 
-use crate::http::{Connection, Request};
+use crate::http::{Connection, Listener, Request};
 use crate::output::ending_signals;
 use anyhow::{Context, anyhow};
 use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// Interval at which connections, signals and the time are checked.
 const TICK: Duration = Duration::from_millis(20);
-/// Maximum number of connections at a time. Further ones wait until others end.
-const MAX_CONNECTIONS: usize = 64;
 
 /// How serving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +35,7 @@ pub(super) enum Served {
 
 /// A file that waits to be loaded.
 pub(super) struct Offer {
-    listener: TcpListener,
+    listener: Listener,
     page: Arc<Page>,
     /// Set by signals.
     stop: Arc<AtomicBool>,
@@ -66,15 +62,14 @@ impl Offer {
         page: &str,
         port: Option<u16>,
     ) -> anyhow::Result<Self> {
-        let asked = port.unwrap_or(0);
-        let listener = TcpListener::bind(("127.0.0.1", asked)).map_err(|error| {
+        let listener = Listener::new(port).map_err(|error| {
+            let port = port.unwrap_or(0);
             anyhow!(
-                "can't offer the file on port {asked}: {error}; end the program that uses the port, \
+                "can't offer the file on port {port}: {error}; end the program that uses the port, \
                  which may be another jtrail open, or see --port and --in"
             )
         })?;
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
+        let port = listener.port();
         let mut token = [0; 24];
         getrandom::fill(&mut token).context("no random numbers")?;
         let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -99,59 +94,25 @@ impl Offer {
     pub(super) fn serve(&self, time: Option<Duration>) -> anyhow::Result<Served> {
         let begin = Instant::now();
         let (loaded, results) = channel();
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Served::Stopped);
+        let page = Arc::clone(&self.page);
+        let answer = move |stream| {
+            if let Some(result) = page.answer(stream).transpose() {
+                // The program may be ending.
+                let _ = loaded.send(result);
             }
-            if time.is_some_and(|time| begin.elapsed() >= time) {
-                return Ok(Served::TimedOut);
-            }
-            self.accept(&loaded)?;
+        };
+        let pause = || {
             if let Ok(result) = results.recv_timeout(TICK) {
-                return result.map(|()| Served::Loaded);
+                return Some(result.map(|()| Served::Loaded));
             }
-        }
+            if self.stop.load(Ordering::Relaxed) {
+                return Some(Ok(Served::Stopped));
+            }
+            let is_over = time.is_some_and(|time| begin.elapsed() >= time);
+            is_over.then_some(Ok(Served::TimedOut))
+        };
+        self.listener.serve(answer, pause)?
     }
-
-    /// Accepts the connections that wait.
-    fn accept(&self, loaded: &Sender<anyhow::Result<()>>) -> anyhow::Result<()> {
-        // Each connection's thread has a reference to the page.
-        while Arc::strong_count(&self.page) <= MAX_CONNECTIONS {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if is_temporary(&error) => break,
-                Err(error) => return Err(error).context("can't take requests"),
-            };
-            let (page, loaded) = (Arc::clone(&self.page), loaded.clone());
-            let connection = move || {
-                let result = page.answer(stream).transpose();
-                if let Some(result) = result {
-                    // The program may be ending.
-                    let _ = loaded.send(result);
-                }
-            };
-            // Without a thread, the connection is closed, and the page can try again.
-            let _ = thread::Builder::new().spawn(connection);
-        }
-        Ok(())
-    }
-}
-
-/// Returns true if there may be connections to accept later: none waits now, a client has closed
-/// its connection before it was accepted, or too many files are open.
-pub(crate) fn is_temporary(error: &io::Error) -> bool {
-    const TOO_MANY_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
-    let kinds = [
-        ErrorKind::WouldBlock,
-        ErrorKind::Interrupted,
-        ErrorKind::ConnectionAborted,
-        ErrorKind::ConnectionReset,
-    ];
-    kinds.contains(&error.kind())
-        || (cfg!(unix)
-            && error
-                .raw_os_error()
-                .is_some_and(|code| TOO_MANY_FILES.contains(&code)))
 }
 
 impl Page {

@@ -8,13 +8,13 @@
 //!
 //! A connection has one request and a thread of its own.
 
-use crate::cmd::open::serve::{is_temporary, stop_on_signals};
-use crate::http::{Connection, Request};
+use crate::cmd::open::serve::stop_on_signals;
+use crate::http::{Connection, Listener, Request};
 use anyhow::{Context, anyhow};
 use jtrail_view::api::{Answer, Session, Status};
 use jtrail_view::page;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -22,12 +22,10 @@ use std::time::Duration;
 
 /// Interval at which connections and signals are checked.
 const TICK: Duration = Duration::from_millis(5);
-/// Maximum number of connections at a time. Further ones wait until others end.
-const MAX_CONNECTIONS: usize = 64;
 
 /// A server that is to answer questions about traces.
 pub(super) struct Server {
-    listener: TcpListener,
+    listener: Listener,
     guard: Guard,
     /// Set by signals.
     stop: Arc<AtomicBool>,
@@ -56,12 +54,11 @@ impl Server {
     /// # Errors
     /// If the port is in use.
     pub(super) fn new(port: Option<u16>) -> anyhow::Result<Self> {
-        let asked = port.unwrap_or(0);
-        let listener = TcpListener::bind(("127.0.0.1", asked)).map_err(|error| {
-            anyhow!("can't serve on port {asked}: {error}; --port takes another one")
+        let listener = Listener::new(port).map_err(|error| {
+            let port = port.unwrap_or(0);
+            anyhow!("can't serve on port {port}: {error}; --port takes another one")
         })?;
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
+        let port = listener.port();
         let mut token = [0; 24];
         getrandom::fill(&mut token).context("no random numbers")?;
         let token = token.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -86,7 +83,6 @@ impl Server {
 
     /// Answers requests until a signal arrives.
     pub(super) fn serve(&self, session: Session) -> anyhow::Result<()> {
-        // Each connection's thread has a reference to the session.
         let session = Arc::new(session);
         let (prepared, stop) = (Arc::clone(&session), Arc::clone(&self.stop));
         let prepare = move || {
@@ -94,26 +90,13 @@ impl Server {
             let _ = prepared.prepare(|| stop.load(Ordering::Relaxed));
         };
         let _ = thread::Builder::new().spawn(prepare);
-        while !self.stop.load(Ordering::Relaxed) {
-            if Arc::strong_count(&session) > MAX_CONNECTIONS {
-                thread::sleep(TICK);
-                continue;
-            }
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if is_temporary(&error) => {
-                    thread::sleep(TICK);
-                    continue;
-                }
-                Err(error) => return Err(error).context("can't take requests"),
-            };
-            let (guard, session) = (self.guard.clone(), Arc::clone(&session));
-            // Failures of a connection are not errors: the page asks again.
-            let connection = move || _ = respond(&guard, &session, stream);
-            // Without a thread, the connection is closed, and the page asks again.
-            let _ = thread::Builder::new().spawn(connection);
-        }
-        Ok(())
+        let guard = self.guard.clone();
+        // Failures of a connection are not errors: the page asks again.
+        let answer = move |stream| _ = respond(&guard, &session, stream);
+        self.listener.serve(answer, || {
+            thread::sleep(TICK);
+            self.stop.load(Ordering::Relaxed).then_some(())
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
+use std::thread;
 
 const ORIGIN: &str = "https://a.example";
 /// More bytes than the system's buffers of a connection hold.
