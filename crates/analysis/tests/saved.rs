@@ -185,14 +185,14 @@ fn parts_that_take_much_are_not_saved() {
         objects: false,
         ..SUBJECTS
     };
-    for (wanted, is_enough) in [
+    for (needed, is_enough) in [
         (levels(0), true),
         (levels(17), true),
         (levels(18), false),
         (without_objects, true),
     ] {
         let loaded = saved::load(&save(Analysis::new(SUBJECTS))).expect("loaded");
-        assert_eq!(loaded.narrowed(wanted).is_some(), is_enough);
+        assert_eq!(loaded.narrowed(needed).is_some(), is_enough);
     }
 }
 

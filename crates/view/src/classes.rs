@@ -24,7 +24,7 @@ const STEP: Duration = Duration::from_millis(5);
 pub(crate) struct Classes {
     /// None for objects that the trace does not define.
     known: FxHashMap<ObjectId, ClassId>,
-    wanted: FxHashSet<ObjectId>,
+    sought: FxHashSet<ObjectId>,
     /// The latest begin of a wait for an object that is searched for.
     until: Timestamp,
     remaining: Remaining<usize>,
@@ -44,27 +44,27 @@ impl Classes {
     ) -> io::Result<()> {
         self.want(trace, waits);
         let begun = Instant::now();
-        while !self.wanted.is_empty() && begun.elapsed() < time {
-            let wanted = self.wanted.clone();
+        while !self.sought.is_empty() && begun.elapsed() < time {
+            let sought = self.sought.clone();
             let read = |number: &usize| {
                 let mut definitions = Definitions {
-                    wanted: &wanted,
+                    sought: &sought,
                     found: FxHashMap::default(),
                 };
                 trace.walk(*number, &mut definitions)?;
                 Ok(definitions.found)
             };
-            let (known, wanted) = (&mut self.known, &mut self.wanted);
+            let (known, sought) = (&mut self.known, &mut self.sought);
             self.remaining.advance(STEP, read, |_, found| {
                 // Of several definitions, the latest one before the wait counts.
                 for (object, class) in found {
-                    if wanted.remove(&object) {
+                    if sought.remove(&object) {
                         known.insert(object, class);
                     }
                 }
             })?;
             if self.remaining.share() >= 1.0 {
-                let unknown = self.wanted.drain().map(|object| (object, ClassId::NONE));
+                let unknown = self.sought.drain().map(|object| (object, ClassId::NONE));
                 self.known.extend(unknown);
             }
         }
@@ -75,7 +75,7 @@ impl Classes {
     fn want<'w>(&mut self, trace: &Trace, waits: impl Iterator<Item = &'w Wait>) {
         let mut is_new = false;
         for wait in waits.filter(|wait| !wait.object.is_none()) {
-            if !self.known.contains_key(&wait.object) && self.wanted.insert(wait.object) {
+            if !self.known.contains_key(&wait.object) && self.sought.insert(wait.object) {
                 is_new = true;
                 self.until = self.until.max(wait.begin);
             }
@@ -95,7 +95,7 @@ impl Classes {
 
     /// Returns which share of the search is done: 1 if nothing is searched for.
     pub(crate) fn share(&self) -> f64 {
-        match self.wanted.is_empty() {
+        match self.sought.is_empty() {
             true => 1.0,
             false => self.remaining.share(),
         }
@@ -110,7 +110,7 @@ impl Classes {
 
 /// The classes of some objects that a segment defines.
 struct Definitions<'a> {
-    wanted: &'a FxHashSet<ObjectId>,
+    sought: &'a FxHashSet<ObjectId>,
     found: FxHashMap<ObjectId, ClassId>,
 }
 
@@ -130,7 +130,7 @@ impl Walk for Definitions<'_> {
             Event::ObjectDef(e) => (e.object, e.class),
             _ => return,
         };
-        if self.wanted.contains(&object) {
+        if self.sought.contains(&object) {
             self.found.insert(object, class);
         }
     }

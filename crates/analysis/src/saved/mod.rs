@@ -112,16 +112,16 @@ impl Analysis {
 
     /// Returns a loaded analysis as if it had been made with these optional parts only, as far as
     /// reports show it. Returns `None` if this analysis lacks one of the parts.
-    pub fn narrowed(mut self, wanted: Subjects) -> Option<Self> {
+    pub fn narrowed(mut self, needed: Subjects) -> Option<Self> {
         let has = self.subjects;
-        let is_enough = wanted.levels <= has.levels
-            && wanted.objects <= has.objects
-            && wanted.classes <= has.classes
-            && wanted.heap == has.heap;
+        let is_enough = needed.levels <= has.levels
+            && needed.objects <= has.objects
+            && needed.classes <= has.classes
+            && needed.heap == has.heap;
         if !is_enough {
             return None;
         }
-        if !wanted.objects {
+        if !needed.objects {
             self.objects = Objects::default();
         }
         Some(self)

@@ -8,6 +8,8 @@
 //!
 //! A connection has one request and a thread of its own.
 
+mod workers;
+
 use crate::cmd::open::serve::stop_on_signals;
 use crate::http::{Connection, Listener, Request};
 use anyhow::{Context, anyhow};
@@ -19,9 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use workers::Workers;
 
 /// Interval at which connections and signals are checked.
-const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(2);
 
 /// A server that is to answer questions about traces.
 pub(super) struct Server {
@@ -90,9 +93,10 @@ impl Server {
             let _ = prepared.prepare(|| stop.load(Ordering::Relaxed));
         };
         let _ = thread::Builder::new().spawn(prepare);
+        let workers = Workers::start(&session).context("can't start threads")?;
         let guard = self.guard.clone();
         // Failures of a connection are not errors: the page asks again.
-        let answer = move |stream| _ = respond(&guard, &session, stream);
+        let answer = move |stream| _ = respond(&guard, &workers, stream);
         self.listener.serve(answer, || {
             thread::sleep(TICK);
             self.stop.load(Ordering::Relaxed).then_some(())
@@ -101,7 +105,7 @@ impl Server {
 }
 
 /// Answers the request of a connection.
-fn respond(guard: &Guard, session: &Session, stream: TcpStream) -> io::Result<()> {
+fn respond(guard: &Guard, workers: &Workers, stream: TcpStream) -> io::Result<()> {
     let mut connection = Connection::new(stream)?;
     let Some(request) = connection.request() else {
         return Ok(());
@@ -137,7 +141,7 @@ fn respond(guard: &Guard, session: &Session, stream: TcpStream) -> io::Result<()
             content_type: file.content_type,
             body: file.body.to_vec(),
         },
-        None => session.answer(path, query),
+        None => workers.answer(path, query)?,
     };
     let status = match answer.status {
         Status::Answered => "200 OK",
