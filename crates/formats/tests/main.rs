@@ -29,5 +29,6 @@ mod trail;
 mod trail_helpers;
 mod trail_open;
 mod trail_recover;
+mod trail_scan;
 mod xml;
 mod xml_foreign;

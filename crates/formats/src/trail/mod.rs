@@ -26,9 +26,11 @@ pub const CALLS_AHEAD: Duration = Duration(10_000);
 pub use decode::Decoder;
 pub use decode::parts::{Part, Parts};
 pub use decode::row::{Row, RowStep};
-pub use decode::segments::{
-    Counts, OpenOfThread, SegmentItem, SegmentReader, Segments, StartOfThread, ThreadState,
+pub use decode::scan::MissingPart;
+pub use decode::segment_reader::{
+    Counts, KnownOfThread, OpenOfThread, SegmentItem, SegmentReader, StartOfThread, ThreadState,
 };
+pub use decode::segments::{Ending, Segments};
 pub use encode::Encoder;
 pub use open::OpenCall;
 pub(crate) use wire::MAGIC;

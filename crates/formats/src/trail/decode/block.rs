@@ -118,6 +118,16 @@ impl Block {
         self.take_open_lists()
     }
 
+    /// Returns the threads that have events in a segment. Reads no more of the payload than that
+    /// takes: `payload` may lack its later part. Returns `None` if the threads are malformed.
+    pub(super) fn read_thread_ids(&mut self, version: u8, payload: &[u8]) -> Option<Vec<u64>> {
+        const SELECTED: usize = Column::Threads as usize + 1;
+        self.clear(version);
+        unpack_first(SELECTED, version, &mut Bytes(payload), &mut self.columns)?;
+        self.read_threads(&Threads::default())?;
+        Some(self.threads().map(|(id, _)| id).collect())
+    }
+
     fn is_earlier(&self) -> bool {
         self.version < 3
     }

@@ -5,6 +5,8 @@ pub(super) mod copies;
 mod earlier;
 pub(super) mod parts;
 pub(super) mod row;
+pub(super) mod scan;
+pub(super) mod segment_reader;
 pub(super) mod segments;
 
 use super::calls::{Thread, Threads};

@@ -1,60 +1,80 @@
-//! All segments of a complete trail, for readers that read them in any order and in parallel.
-//!
-//! Each segment can be read alone. A reader of segments must check three things that a reader of
-//! the whole file checks on its way:
-//!
-//! - No bytes are between the segments. [`SegmentReader::begin`] checks this.
-//! - Each thread continues from its state at the end of its previous segment.
-//! - The counts at the end of the trace equal those of the events.
+//! The segments of a trail, for readers that read them in any order and in parallel.
 
-use super::block::Block;
-use super::row::{Row, RowRoom};
-use crate::trail::calls::{Thread, Threads};
-use crate::trail::columns::unpack;
+use super::scan::{MissingPart, Scan};
+use super::segment_reader::Counts;
+use crate::trail::index;
 use crate::trail::index::{END, Totals};
-use crate::trail::open::{OpenCall, OpenList};
 use crate::trail::recover::Window;
-use crate::trail::value::Bytes;
 use crate::trail::wire::{HEADER, Header, Kind};
-use crate::trail::{index, record};
-use jtrail_model::{Event, ThreadId, Timestamp};
-use std::collections::HashMap;
+use jtrail_model::{ThreadId, Timestamp};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Size of the end of a trail, in bytes: the position of its last index, and a mark.
 const ENDING: u64 = 16;
 
 /// The segments of events of a trail in order, and the counts at its end.
-#[derive(Debug)]
+///
+/// [`Self::open`] reads the indexes of a complete trail; [`Self::scan`] finds the segments of any
+/// trail.
+#[derive(Debug, Default)]
 pub struct Segments {
-    all: Vec<SegmentPosition>,
-    totals: Totals,
-    /// Identifies the trace.
-    trace: u32,
+    pub(super) all: Vec<SegmentPosition>,
+    /// The counts at the end of the trace; `None` if the end is missing.
+    pub(super) totals: Option<Totals>,
+    /// Identifies the trace; 0 if no segment does so yet.
+    pub(super) trace: u32,
+    pub(super) ending: Ending,
+    pub(super) missing: Vec<MissingPart>,
+    /// Segments whose copies of definitions are damaged.
+    forgotten: BTreeSet<usize>,
+    pub(super) scan: Scan,
+}
+
+/// How a trail ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ending {
+    /// The end is missing: the file is truncated, or is still being written.
+    #[default]
+    Missing,
+    /// The end says that the trace is truncated.
+    Truncated,
+    /// The trace is complete.
+    Complete,
 }
 
 /// A segment of events, and the definitions before it.
 #[derive(Debug)]
-struct SegmentPosition {
+pub(super) struct SegmentPosition {
     /// Number of the segment among all segments, as its header gives it.
-    number: usize,
+    pub(super) number: usize,
+    pub(super) order: Order,
     /// Position of the copies of the segment's definitions, and the times that the index gives for
     /// them. `None` if the segment has no definitions.
-    definitions: Option<(u64, [i64; 2])>,
-    at: u64,
+    pub(super) definitions: Option<(u64, [i64; 2])>,
+    pub(super) at: u64,
     /// Position of the next segment of any kind.
-    end: u64,
+    pub(super) end: u64,
     /// Number of events before the segment.
-    before: u64,
+    pub(super) before: u64,
     /// Number of events in the segment.
-    events: u32,
-    times: [i64; 2],
-    threads: Vec<u64>,
+    pub(super) events: u32,
+    pub(super) times: [i64; 2],
+    pub(super) threads: Vec<u64>,
+}
+
+/// Where a segment is among the segments of events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) struct Order {
+    /// Number of preceding gaps that lack an unknown number of segments of events.
+    pub(super) stretch: u32,
+    /// Number of the segment among those of its stretch, including the missing ones.
+    pub(super) number: u64,
 }
 
 impl SegmentPosition {
     /// Reads the segment. Returns `None` if it does not match the index.
-    fn segment<'w, R: Read + Seek>(
+    pub(super) fn segment<'w, R: Read + Seek>(
         &self,
         window: &'w mut Window<R>,
     ) -> io::Result<Option<(Header, &'w [u8])>> {
@@ -65,58 +85,6 @@ impl SegmentPosition {
             reported == expected && number == Ok(self.number) && end(self.at, header) == self.end
         });
         Ok(found)
-    }
-}
-
-/// State of a thread: the number of its events, its last ticket, and the number of its open calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ThreadState(Thread);
-
-impl ThreadState {
-    /// Returns the number of open calls. It is negative if more calls ended than began.
-    pub fn depth(&self) -> i64 {
-        self.0.depth
-    }
-
-    /// Returns the number of events of the thread so far.
-    pub fn events(&self) -> u64 {
-        self.0.events
-    }
-}
-
-/// A thread and its open calls, outermost first.
-pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
-
-/// A thread at the start of a segment.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StartOfThread {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Its state.
-    pub state: ThreadState,
-    /// Its open calls, outermost first.
-    pub open: Vec<OpenCall>,
-}
-
-/// The calls that are open at the start of a segment, for the threads with a complete list.
-type Outer = HashMap<ThreadId, Vec<OpenCall>>;
-
-/// Maximum number of open calls that are assembled for a segment. The open calls of other segments
-/// that are kept for it have the same maximum.
-const MAX_OPEN: usize = 1 << 18;
-/// Maximum number of segments whose lists of open calls are kept because other segments refer to
-/// them. If a segment refers to more lists, its open calls are not read, because that would take
-/// too long.
-const MAX_OUTER: usize = 64;
-
-/// Number of events of each kind.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Counts(Totals);
-
-impl Counts {
-    /// Adds the counts of other segments.
-    pub fn add(&mut self, others: &Self) {
-        self.0.add_all(&others.0);
     }
 }
 
@@ -135,6 +103,7 @@ impl Segments {
         let Some((totals, false)) = last.and_then(|last| last.found.end.take()) else {
             return Ok(None);
         };
+        let totals = Some(totals);
         if indexes.iter().any(|index| index.found.end.is_some()) {
             return Ok(None); // only the last index may have an end
         }
@@ -142,7 +111,52 @@ impl Segments {
         if indexes.iter().any(|index| index.header.trace != trace) {
             return Ok(None);
         }
-        Ok(places(indexes).map(|all| Self { all, totals, trace }))
+        Ok(places(indexes).map(|all| Self {
+            all,
+            totals,
+            trace,
+            ending: Ending::Complete,
+            ..Self::default()
+        }))
+    }
+
+    /// Returns how the trail ends.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Returns the parts that are missing between the segments, in the order of the file. Segments
+    /// that are listed may be damaged, too: [`crate::trail::SegmentReader::check`] tells.
+    pub fn missing(&self) -> &[MissingPart] {
+        &self.missing
+    }
+
+    /// Forgets the copies of a segment's definitions, which are damaged. The events of the segment
+    /// have the same definitions.
+    pub fn ignore_definitions(&mut self, number: usize) {
+        if let Some(place) = self.all.get_mut(number) {
+            place.definitions = None;
+            self.forgotten.insert(number);
+        }
+    }
+
+    /// Returns true if definitions of a segment may have no sound copies: they were forgotten, or a
+    /// part of the trail is missing before the segment.
+    pub fn lacks_definitions(&self, number: usize) -> bool {
+        let Some(place) = self.all.get(number) else {
+            return false;
+        };
+        let gap = self.missing.binary_search_by_key(&number, |part| part.next);
+        place.definitions.is_none() && (self.forgotten.contains(&number) || gap.is_ok())
+    }
+
+    /// Returns the number of the segment that is `back` segments of events before the segment
+    /// `number`; `None` if that is not known or the segment is missing.
+    pub(super) fn earlier(&self, number: usize, back: u64) -> Option<usize> {
+        let mut order = self.all.get(number)?.order;
+        order.number = order.number.checked_sub(back)?;
+        let all = self.all.binary_search_by_key(&order, |place| place.order);
+        all.ok()
     }
 
     /// Returns the number of segments of events.
@@ -159,6 +173,11 @@ impl Segments {
     /// Returns the position of the end of a segment, in bytes from the start of the trace.
     pub fn end(&self, number: usize) -> u64 {
         self.all.get(number).map_or(0, |place| place.end)
+    }
+
+    /// Returns the number of events before a segment in the trace, including missing ones.
+    pub fn before(&self, number: usize) -> u64 {
+        self.all.get(number).map_or(0, |place| place.before)
     }
 
     /// Returns the number of events of a segment.
@@ -179,7 +198,7 @@ impl Segments {
     }
 
     /// Returns true if a segment belongs to this trace. Segment 0 does not identify its trace.
-    fn have(&self, header: &Header) -> bool {
+    pub(super) fn have(&self, header: &Header) -> bool {
         [0, self.trace].contains(&header.trace)
     }
 
@@ -193,11 +212,12 @@ impl Segments {
         threads.collect()
     }
 
-    /// Returns true if `counts` equal the counts at the end of the trace.
+    /// Returns true if `counts` equal the counts at the end of the trace; false if the end is
+    /// missing.
     pub fn counts_match(&self, counts: &Counts) -> bool {
         let mut counts = counts.0.clone();
         counts.before = self.events();
-        counts == self.totals
+        self.totals.as_ref() == Some(&counts)
     }
 }
 
@@ -299,6 +319,10 @@ fn places(indexes: Vec<FoundIndex>) -> Option<Vec<SegmentPosition>> {
         }
         places.push(SegmentPosition {
             number,
+            order: Order {
+                stretch: 0,
+                number: places.len() as u64,
+            },
             definitions: definitions.take(),
             at: place,
             end,
@@ -321,7 +345,7 @@ pub(super) fn size(header: &Header) -> u64 {
 }
 
 /// Returns the position of the end of a segment.
-fn end(place: u64, header: &Header) -> u64 {
+pub(super) fn end(place: u64, header: &Header) -> u64 {
     place.saturating_add(size(header))
 }
 
@@ -340,264 +364,4 @@ pub(super) fn segment<R: Read + Seek>(
         payload.len() == header.length as usize && crc32c::crc32c(payload) == header.checksum
     };
     Ok(payload.filter(is_sound).map(|payload| (header, payload)))
-}
-
-/// A unit that [`SegmentReader::read`] passes to the visitor.
-#[derive(Debug)]
-pub enum SegmentItem<'f> {
-    /// A row of calls of one thread.
-    Row(Row<'f>),
-    /// Any other event, which may also be a call.
-    Event(Event<'f>),
-}
-
-/// Reader of single segments of a trail. After [`Self::begin`], callers ask for open calls and
-/// events.
-pub struct SegmentReader<R> {
-    window: Window<R>,
-    block: Block,
-    /// Number of the current segment.
-    number: Option<usize>,
-    /// Another segment. Only its open calls are read.
-    other: Block,
-    /// Open calls of other segments, by number of the segment.
-    outer: HashMap<usize, Outer>,
-    /// Total number of open calls in `outer`.
-    kept: usize,
-    /// States of the segment's threads at its start.
-    befores: Vec<Thread>,
-    room: RowRoom,
-    counts: Counts,
-}
-
-impl<R: Read + Seek> SegmentReader<R> {
-    /// Returns a reader that has read nothing yet.
-    ///
-    /// # Errors
-    /// If `source` can't seek.
-    pub fn new(source: R) -> io::Result<Self> {
-        Ok(Self {
-            window: Window::new(source)?,
-            block: Block::default(),
-            number: None,
-            other: Block::default(),
-            outer: HashMap::new(),
-            kept: 0,
-            befores: Vec::new(),
-            room: RowRoom::default(),
-            counts: Counts::default(),
-        })
-    }
-
-    /// Begins the segment with the number `number`, counted from 0. Returns false if the segment is
-    /// malformed or does not match the index. It then has no events.
-    ///
-    /// # Errors
-    /// If the source fails.
-    pub fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
-        self.number = None;
-        self.befores.clear();
-        let Some(place) = segments.all.get(number) else {
-            return Ok(false);
-        };
-        if let Some((definitions, times)) = place.definitions {
-            let Some((header, payload)) = segment(&mut self.window, definitions)? else {
-                return Ok(false);
-            };
-            let mut column = [Vec::new()];
-            let is_read = unpack(header.version, &mut Bytes(payload), &mut column).is_some();
-            let number = place.number.checked_sub(1);
-            let reported = (header.kind, header.events, header.before, header.times);
-            let fits = reported == (Kind::Definitions, 0, place.before, times)
-                && usize::try_from(header.number).ok() == number
-                && end(definitions, &header) == place.at;
-            if !is_read || !fits || !segments.have(&header) {
-                return Ok(false);
-            }
-        }
-        let Some((header, payload)) = place.segment(&mut self.window)? else {
-            return Ok(false);
-        };
-        if !segments.have(&header) {
-            return Ok(false);
-        }
-        let threads = Threads::default();
-        if self.block.begin(&header, payload, &threads).is_none() {
-            return Ok(false);
-        }
-        let threads = self.block.threads();
-        if !threads.map(|(id, _)| id).eq(place.threads.iter().copied()) {
-            return Ok(false);
-        }
-        self.befores
-            .extend(self.block.threads().map(|(_, thread)| thread));
-        self.number = Some(number);
-        Ok(true)
-    }
-
-    /// Returns the calls that are open at the start of the segment, outermost first. The result has
-    /// an entry for each thread with events in the segment, in the order of [`Self::threads`]. Must
-    /// be called at most once for each segment. Returns `None` if the segments are malformed, if
-    /// they list too many calls, or if they are of a version before 3.
-    ///
-    /// If a thread has more than 65,536 open calls, innermost ones may be missing.
-    ///
-    /// # Errors
-    /// If the source fails.
-    pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
-        let lists = self.block.take_open_lists();
-        match self.number.zip(lists) {
-            Some((number, lists)) => self.complete(segments, number, lists),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns the threads of a segment at its start, without reading its events. Returns `None` if
-    /// the segment does not match the index, or as [`Self::open_calls`] does. [`Self::begin`] must
-    /// be called before anything else is read.
-    ///
-    /// # Errors
-    /// If the source fails.
-    pub fn start(
-        &mut self,
-        segments: &Segments,
-        number: usize,
-    ) -> io::Result<Option<Vec<StartOfThread>>> {
-        self.number = None;
-        let Some(place) = segments.all.get(number) else {
-            return Ok(None);
-        };
-        let Some((header, payload)) = place.segment(&mut self.window)? else {
-            return Ok(None);
-        };
-        let Some(lists) = self.block.read_open_lists(&header, payload) else {
-            return Ok(None);
-        };
-        let states: Vec<_> = self.block.threads().collect();
-        let Some(open) = self.complete(segments, number, lists)? else {
-            return Ok(None);
-        };
-        let starts = states.into_iter().zip(open);
-        let start = |((_, state), (thread, open))| StartOfThread {
-            thread,
-            state: ThreadState(state),
-            open,
-        };
-        Ok(Some(starts.map(start).collect()))
-    }
-
-    /// Completes lists of open calls with those of other segments.
-    fn complete(
-        &mut self,
-        segments: &Segments,
-        number: usize,
-        mut all: Vec<OpenList>,
-    ) -> io::Result<Option<Vec<OpenOfThread>>> {
-        let own: usize = all.iter().map(|list| list.calls.len()).sum();
-        let Some(mut room) = MAX_OPEN.checked_sub(own) else {
-            return Ok(None);
-        };
-        // Lists that refer to the same segment are completed together.
-        let mut others: HashMap<u64, Vec<&mut OpenList>> = HashMap::new();
-        for list in all.iter_mut().filter(|list| list.back > 0) {
-            others.entry(list.back).or_default().push(list);
-        }
-        if others.len() > MAX_OUTER {
-            return Ok(None);
-        }
-        for (back, inner) in others {
-            let at = usize::try_from(back).ok();
-            let Some(at) = at.and_then(|back| number.checked_sub(back)) else {
-                return Ok(None);
-            };
-            let Some(outer) = self.outer(segments, at)? else {
-                return Ok(None);
-            };
-            for list in inner {
-                let from = usize::try_from(list.from).ok();
-                let from = from.filter(|from| room >= *from);
-                room = room.saturating_sub(from.unwrap_or_default());
-                let outer = outer.get(&list.thread).zip(from);
-                let Some(outer) = outer.and_then(|(outer, from)| outer.get(..from)) else {
-                    return Ok(None);
-                };
-                list.calls.splice(..0, outer.iter().copied());
-            }
-        }
-        let all = all.into_iter().map(|list| (list.thread, list.calls));
-        Ok(Some(all.collect()))
-    }
-
-    /// Returns the complete lists of open calls in the segment with the number `number`.
-    fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
-        if !self.outer.contains_key(&number) {
-            if self.outer.len() >= MAX_OUTER || self.kept > MAX_OPEN {
-                self.outer.clear();
-                self.kept = 0;
-            }
-            let Some(place) = segments.all.get(number) else {
-                return Ok(None);
-            };
-            let Some((header, payload)) = place.segment(&mut self.window)? else {
-                return Ok(None);
-            };
-            let Some(lists) = self.other.read_open_lists(&header, payload) else {
-                return Ok(None);
-            };
-            let lists = lists.into_iter().filter(|list| list.back == 0);
-            let all: Outer = lists.map(|list| (list.thread, list.calls)).collect();
-            self.kept += all.values().map(Vec::len).sum::<usize>();
-            self.outer.insert(number, all);
-        }
-        Ok(self.outer.get(&number))
-    }
-
-    /// Passes the events of the current segment to `visit`. Returns false if the segment is
-    /// malformed; `visit` may have got some events by then.
-    pub fn read(&mut self, visit: &mut dyn FnMut(SegmentItem<'_>)) -> bool {
-        self.number.is_some() && self.hand_out(visit) && self.block.is_fully_read()
-    }
-
-    fn hand_out(&mut self, visit: &mut dyn FnMut(SegmentItem<'_>)) -> bool {
-        while self.block.left() > 0 {
-            if self.block.left() > 1
-                && let Some(row) = self.block.row(&mut self.room)
-            {
-                let (begun, ended) = row.counts();
-                self.counts.0.add_calls(begun, ended);
-                visit(SegmentItem::Row(row));
-                continue;
-            }
-            let Some(event) = self.block.next() else {
-                return false;
-            };
-            let is_of_its_run = match &event {
-                Event::MethodEnter(_) | Event::MethodLeave(_) | Event::ThreadEnd(_) => {
-                    event.thread() == self.block.thread()
-                }
-                _ => true,
-            };
-            if !is_of_its_run {
-                return false;
-            }
-            if let Some(code) = record::code(&event) {
-                self.counts.0.add(code);
-            }
-            visit(SegmentItem::Event(event));
-        }
-        true
-    }
-
-    /// Returns the threads of the current segment, each with its state at the start of the segment
-    /// and its current state.
-    pub fn threads(&self) -> impl Iterator<Item = (ThreadId, ThreadState, ThreadState)> {
-        let befores = self.befores.iter().copied();
-        let threads = self.block.threads().zip(befores);
-        threads.map(|((id, now), before)| (ThreadId(id), ThreadState(before), ThreadState(now)))
-    }
-
-    /// Returns the counts of all events that were handed out so far.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
 }
