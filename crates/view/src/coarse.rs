@@ -62,7 +62,7 @@ impl Trace {
             let starts = self.start_of(number)?;
             if let Some(start) = starts.iter().find(|start| start.thread == thread) {
                 let time = self.first_time(number);
-                let open = start.open.clone();
+                let open = start.open.clone().unwrap_or_default();
                 samples.insert(number, Sample { time, open });
             }
         }
@@ -111,7 +111,8 @@ impl Trace {
                 let sum = threads.entry(start.thread).or_default();
                 sum.calls = sum.calls.max(start.state.events() / 2);
                 // Most threads call some more methods from there.
-                sum.levels = sum.levels.max(start.open.len() as u32 + 2);
+                let open = start.open.as_ref().map_or(0, Vec::len);
+                sum.levels = sum.levels.max(open as u32 + 2);
             }
         }
         Ok(threads)

@@ -12,7 +12,10 @@
 //! | `readers` | the readers of segments |
 //! | `remaining` | the segments that an answer still needs |
 //! | `cache` | segments that were decoded lately |
-//! | `trace` | an open trail: its threads, names, and the slices of a span |
+//! | `gaps` | what is missing of a trace |
+//! | `trace` | an open trail: its threads and names |
+//! | `opening` | what is read of a trail when it is opened |
+//! | `slices` | the slices of a thread in a span |
 //! | `index` | what pictures and sums of long spans need, beside the trail |
 //! | `finer` | blocks at a higher resolution than the index has |
 //! | `coarse` | what is known of a long trail without reading its events |
@@ -36,9 +39,11 @@ mod cache;
 mod classes;
 mod coarse;
 mod finer;
+mod gaps;
 mod index;
 mod methods;
 mod net;
+mod opening;
 mod overview;
 pub mod page;
 mod picture;
@@ -47,6 +52,7 @@ mod remaining;
 mod search;
 mod segment;
 mod slice;
+mod slices;
 mod standalone;
 mod sums;
 mod tile;
@@ -55,6 +61,7 @@ mod trace;
 mod waits;
 mod walk;
 
+pub use gaps::Gap;
 pub use index::{EXTENSION, IndexSizes, save_analysis, saved_analysis};
 pub use methods::NO_METHOD;
 pub use overview::{Collection, Counts, Overview};

@@ -31,6 +31,8 @@ pub struct Overview {
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
+    /// The ends of gaps after which nothing has begun or ended, by thread.
+    after_gaps: BTreeMap<ThreadId, Timestamp>,
     /// Threads that have begun or ended a call or wait in the segments so far.
     running: BTreeSet<ThreadId>,
     /// Bytes in use after the latest collection of each interval.
@@ -233,7 +235,7 @@ impl Overview {
     ) -> Self {
         let mut needs = Self::needs(trace, span);
         if let Some(last) = trace.last_segment() {
-            for number in [0, last] {
+            for number in [0, last].into_iter().filter(|n| !trace.is_damaged(*n)) {
                 needs.entry(number).or_insert_with(|| Some(BTreeSet::new()));
             }
         }
@@ -375,6 +377,7 @@ impl Overview {
             only: None,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
+            after_gaps: BTreeMap::new(),
             running: BTreeSet::new(),
             heap: vec![None; intervals.count],
             collections: Vec::new(),
@@ -403,7 +406,8 @@ impl Overview {
         let intervals = self.intervals;
         let read = |(number, _): &(usize, _)| Part::of(trace, *number, intervals);
         let mut remaining = std::mem::take(&mut self.remaining);
-        let done = remaining.advance(time, read, |(_, threads), part| {
+        let done = remaining.advance(time, read, |(number, threads), part| {
+            self.end_waits_at_gaps(trace, number, &part);
             self.add(part, threads.as_ref());
         });
         self.remaining = remaining;
@@ -412,6 +416,23 @@ impl Overview {
             self.end(trace)?;
         }
         Ok(())
+    }
+
+    /// Ends the waits of a segment's threads before which something is missing.
+    fn end_waits_at_gaps(&mut self, trace: &Trace, number: usize, part: &Part) {
+        if trace.gaps().is_empty() {
+            return;
+        }
+        for id in part.threads.keys() {
+            let Some([missing, until]) = trace.gap_before(*id, number) else {
+                continue;
+            };
+            self.after_gaps.insert(*id, until);
+            if let Some((begin, kind)) = self.waits.remove(id) {
+                let intervals = self.intervals;
+                intervals.add_wait(self.counts(*id), [begin, missing], kind);
+            }
+        }
     }
 
     /// Adds what happens in the next segment to some threads, or to all.
@@ -440,13 +461,17 @@ impl Overview {
                 }
                 false => None,
             };
+            let after_gap = self.after_gaps.get(&id).copied();
+            if thread.is_running {
+                self.after_gaps.remove(&id);
+            }
             let counts = self.counts(id);
             for (all, more) in counts.iter_mut().zip(thread.counts) {
                 *all += more;
             }
             if let Some((end, kind)) = thread.ended {
                 let begin = before.filter(|(_, of)| *of == kind).map(|(begin, _)| begin);
-                let begin = begin.unwrap_or(intervals.span[0]);
+                let begin = begin.or(after_gap).unwrap_or(intervals.span[0]);
                 intervals.add_wait(counts, [begin, end], kind);
             }
             if let Some(wait) = thread.waits {
@@ -472,8 +497,10 @@ impl Overview {
         }
         let end = trace.ended(self.intervals.span)[1];
         for (id, (begin, kind)) in std::mem::take(&mut self.waits) {
+            let last = trace.segments_of(id, self.intervals.span).last().copied();
+            let gap = last.and_then(|last| trace.gap_after(id, last));
             if let Some(counts) = self.threads.get_mut(&id) {
-                let wait = [begin, end];
+                let wait = [begin, gap.map_or(end, |[missing, _]| missing.min(end))];
                 self.intervals.add_wait(counts, wait, kind);
             }
         }

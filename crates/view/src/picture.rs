@@ -46,6 +46,9 @@ impl Trace {
         } else {
             self.slices(thread, span, |slice| tile.add(slice))?;
         }
+        for missing in self.missing(thread, span) {
+            tile.add_missing(missing);
+        }
         Ok(tile)
     }
 }

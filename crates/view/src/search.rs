@@ -172,7 +172,16 @@ impl Trace {
             }
             high = middle;
         }
-        Ok(slice)
+        // A call that is not open any more has ended in a gap.
+        let last = low.checked_sub(1).and_then(|last| numbers.get(last));
+        let gap = last.and_then(|last| self.gap_after(thread, *last));
+        Ok(match gap {
+            Some([missing, _]) => Slice {
+                end: missing.max(slice.begin),
+                ..slice
+            },
+            None => slice,
+        })
     }
 
     /// Returns the first call of a method on a thread that begins after a time, if it is found in

@@ -28,8 +28,14 @@ pub(crate) struct ThreadSlices {
 impl ThreadSlices {
     /// Returns true if a wait may be open at the begin.
     pub(crate) fn needs_wait(&self) -> bool {
-        let begins_earlier = |slice: &Slice| slice.begin == EARLIER;
-        !self.is_running || self.ended.first().is_some_and(begins_earlier)
+        !self.is_running || self.begins_in_wait()
+    }
+
+    /// Returns true if the first thing that ends here is a wait that began earlier.
+    pub(crate) fn begins_in_wait(&self) -> bool {
+        self.ended
+            .first()
+            .is_some_and(|slice| slice.begin == EARLIER)
     }
 
     /// Passes the slices that end here to `visit`, callees before their caller. `wait` is the one

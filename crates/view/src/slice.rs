@@ -21,6 +21,8 @@ pub enum Kind {
     Waiting,
     /// It is parked.
     Parked,
+    /// Nothing is known: a part of the trace is missing. Only pictures have it.
+    Missing,
 }
 
 impl Kind {

@@ -5,7 +5,8 @@
 //! are those of both together.
 //!
 //! Each segment is summed up by itself. The time between a thread's last event in a segment and its
-//! first one in the next belongs to the innermost call that is open there.
+//! first one in the next belongs to the innermost call that is open there. If something is missing
+//! in between, only the times before and after the gap count.
 
 use crate::index::{Index, Place, ThreadPaths};
 use crate::methods::NO_METHOD;
@@ -152,7 +153,7 @@ impl Sums {
         self.remaining = remaining;
         done?;
         if self.share() >= 1.0 {
-            self.add_gaps();
+            self.add_gaps(trace);
         }
         Ok(())
     }
@@ -171,24 +172,12 @@ impl Sums {
     }
 
     /// Adds the time between the parts of each thread, and before and after them.
-    fn add_gaps(&mut self) {
-        let [from, until] = self.times.map(|time| time.0);
+    fn add_gaps(&mut self, trace: &Trace) {
         let parts = std::mem::take(&mut self.parts);
-        let mut before: Option<(ThreadId, Part)> = None;
-        for ((thread, _), part) in parts {
-            let mut begin = from;
-            match before {
-                Some((same, before)) if same == thread => begin = before.times[1],
-                Some((other, last)) => {
-                    self.add_gap(other, last.innermost[1], until - last.times[1]);
-                }
-                None => {}
-            }
-            self.add_gap(thread, part.innermost[0], part.times[0] - begin);
-            before = Some((thread, part));
-        }
-        if let Some((thread, last)) = before {
-            self.add_gap(thread, last.innermost[1], until - last.times[1]);
+        let keys = parts.keys().copied();
+        let between = Between::all(trace, self.times, keys, |key| parts[key].times);
+        for Between { part, is_end, time } in between {
+            self.add_gap(part.0, parts[&part].innermost[usize::from(is_end)], time);
         }
     }
 
@@ -238,6 +227,61 @@ impl Sums {
     /// Returns for each path the time of its calls with their callees, in ns.
     pub fn totals(&self) -> Vec<i64> {
         self.paths.totals()
+    }
+}
+
+/// A time in which a thread has no events, and which is not missing.
+pub(crate) struct Between {
+    /// The thread and the segment that tells which calls are open: those at its end, or those at
+    /// its begin.
+    pub(crate) part: (ThreadId, u32),
+    pub(crate) is_end: bool,
+    /// Length in ns.
+    pub(crate) time: i64,
+}
+
+impl Between {
+    /// Returns the times before, between and after the parts of threads in a span. `parts` are in
+    /// order, and `times` returns the first and the last time of one.
+    pub(crate) fn all(
+        trace: &Trace,
+        span: [Timestamp; 2],
+        parts: impl Iterator<Item = (ThreadId, u32)>,
+        times: impl Fn(&(ThreadId, u32)) -> [i64; 2],
+    ) -> Vec<Self> {
+        let [from, until] = span.map(|time| time.0);
+        let mut all = Vec::new();
+        let mut push = |part: (ThreadId, u32), is_end, begin: i64, end: i64| {
+            let time = (end - begin).max(0);
+            all.push(Self { part, is_end, time });
+        };
+        let after_last = |(thread, number): (ThreadId, u32)| {
+            let gap = trace.gap_after(thread, number as usize);
+            gap.map_or(until, |[missing, _]| missing.0.clamp(from, until))
+        };
+        let mut before: Option<(ThreadId, u32)> = None;
+        for part in parts {
+            let (thread, number) = part;
+            let gap = trace.gap_before(thread, number as usize);
+            let gap = gap.map(|gap| gap.map(|time| time.0.clamp(from, until)));
+            let same = before.filter(|before| before.0 == thread);
+            if let (Some(other), None) = (before, same) {
+                push(other, true, times(&other)[1], after_last(other));
+            }
+            let mut begin = same.map_or(from, |same| times(&same)[1]);
+            if let Some([missing, end]) = gap {
+                if let Some(same) = same {
+                    push(same, true, begin, missing);
+                }
+                begin = begin.max(end);
+            }
+            push(part, false, begin, times(&part)[0]);
+            before = Some(part);
+        }
+        if let Some(last) = before {
+            push(last, true, times(&last)[1], after_last(last));
+        }
+        all
     }
 }
 

@@ -1,6 +1,7 @@
 //! A picture of a thread's slices in a span.
 
 use crate::index::{Bins, Cell, Detail, MAX_LEVELS};
+use crate::methods::NO_METHOD;
 use crate::slice::{Kind, Slice};
 use jtrail_model::Timestamp;
 
@@ -133,6 +134,19 @@ impl Tile {
                 kind: slice.kind,
             });
         }
+    }
+
+    /// Adds a time in which nothing is known of the thread. It stands at level 0.
+    pub(crate) fn add_missing(&mut self, [begin, end]: [Timestamp; 2]) {
+        self.levels = self.levels.max(1);
+        self.wide.push(Rectangle {
+            begin,
+            end: end.max(Timestamp(begin.0.saturating_add(1))),
+            level: 0,
+            count: 1,
+            method: NO_METHOD,
+            kind: Kind::Missing,
+        });
     }
 
     /// Adds slices of a thread at a resolution. If bins are wider than pixels, the picture is

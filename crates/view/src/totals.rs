@@ -2,7 +2,7 @@
 
 use crate::index::{Index, OfThread, Place, ThreadMethods};
 use crate::remaining::Remaining;
-use crate::sums::{Item, MethodSum, ThreadSum, Worker, add_gap, items};
+use crate::sums::{Between, Item, MethodSum, ThreadSum, Worker, add_gap, items};
 use crate::trace::Trace;
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -105,7 +105,7 @@ impl Totals {
         self.remaining = remaining;
         done?;
         if self.share() >= 1.0 {
-            self.add_gaps();
+            self.add_gaps(trace);
         }
         Ok(())
     }
@@ -121,23 +121,12 @@ impl Totals {
     }
 
     /// Adds the time between the parts of each thread, and before and after them.
-    fn add_gaps(&mut self) {
-        let [from, until] = self.times.map(|time| time.0);
-        let mut before: Option<(ThreadId, Part)> = None;
-        for ((thread, _), part) in std::mem::take(&mut self.parts) {
-            let mut begin = from;
-            match before.take() {
-                Some((same, before)) if same == thread => begin = before.times[1],
-                Some((other, last)) => {
-                    self.add_gap(other, &last.open[1], until - last.times[1]);
-                }
-                None => {}
-            }
-            self.add_gap(thread, &part.open[0], part.times[0] - begin);
-            before = Some((thread, part));
-        }
-        if let Some((thread, last)) = before {
-            self.add_gap(thread, &last.open[1], until - last.times[1]);
+    fn add_gaps(&mut self, trace: &Trace) {
+        let parts = std::mem::take(&mut self.parts);
+        let keys = parts.keys().copied();
+        let between = Between::all(trace, self.times, keys, |key| parts[key].times);
+        for Between { part, is_end, time } in between {
+            self.add_gap(part.0, &parts[&part].open[usize::from(is_end)], time);
         }
     }
 

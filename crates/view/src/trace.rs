@@ -2,17 +2,18 @@
 
 use crate::cache::Cache;
 use crate::finer::Finer;
+use crate::gaps::{Gap, Gaps};
 use crate::index::{self, Bins, Index, IndexSizes, Place};
 use crate::methods::Methods;
+use crate::opening::{lists_open_calls, names, times};
 use crate::readers::Readers;
 use crate::segment::Segment;
 use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::walk::{Threads, Walk, walk};
-use jtrail_formats::trail::{OpenCall, Parts, SegmentItem, SegmentReader, Segments, StartOfThread};
+use jtrail_formats::trail::{Ending, OpenCall, SegmentReader, Segments, StartOfThread};
 use jtrail_model::names::Names;
 use jtrail_model::{MethodId, ThreadId, Timestamp};
 use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::size_of;
@@ -39,8 +40,7 @@ pub struct Trace {
     path: PathBuf,
     readers: Readers,
     segments: Segments,
-    /// For each thread the segments that have events of it, ascending.
-    of_threads: BTreeMap<ThreadId, Vec<u32>>,
+    pub(crate) gaps: Gaps,
     names: Names,
     methods: Methods,
     span: [Timestamp; 2],
@@ -54,37 +54,37 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a complete trail. Returns `None` if it must be read from its start: it is truncated,
-    /// its index is not sound, or it is of a version before 3, which lists no open calls.
+    /// Opens a trail, which may be truncated or damaged: what is missing is in [`Self::gaps`].
+    /// Returns `None` if it must be read from its start: nothing in it can be read in parts, or it
+    /// is of a version before 3, which lists no open calls.
+    ///
+    /// A trail without a sound index is checked, which takes as long as reading the file. Damage of
+    /// others is found by [`Self::verify`].
     ///
     /// # Errors
     /// If the file can't be read.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let Some(segments) = Segments::open(File::open(path)?)? else {
-            return Ok(None);
+        let mut segments = match Segments::open(File::open(path)?)? {
+            Some(segments) => segments,
+            None => match Segments::scan(File::open(path)?)? {
+                Some(segments) if segments.events() > 0 => segments,
+                _ => return Ok(None),
+            },
         };
         if !lists_open_calls(path, &segments)? {
             return Ok(None);
         }
-        let Some(names) = names(path)? else {
-            return Ok(None);
-        };
-        let mut of_threads: BTreeMap<ThreadId, Vec<u32>> = BTreeMap::new();
-        let mut span = None;
-        for number in 0..segments.count() {
-            for thread in segments.threads(number).filter(|thread| !thread.is_none()) {
-                of_threads.entry(thread).or_default().push(number as u32);
-            }
-            if let Some([first, last]) = times(path, &segments, number)? {
-                let [begin, end] = span.get_or_insert([first, last]);
-                (*begin, *end) = (first.min(*begin), last.max(*end));
-            }
-        }
-        Ok(Some(Self {
+        let names = names(path, &mut segments)?;
+        let times = (0..segments.count()).map(|number| times(path, &segments, number));
+        let times = times.collect::<io::Result<Vec<_>>>()?;
+        let known = times.iter().flatten().copied();
+        let span = known.reduce(|[begin, end], [first, last]| [begin.min(first), end.max(last)]);
+        let is_checked = segments.ending() == Ending::Complete && segments.missing().is_empty();
+        let mut trace = Self {
             path: path.to_owned(),
             readers: Readers::new(path.to_owned()),
+            gaps: Gaps::known(&segments, |number| times[number]),
             segments,
-            of_threads,
             names,
             methods: Methods::default(),
             span: span.map_or_else(Default::default, after_last),
@@ -94,7 +94,49 @@ impl Trace {
             starts: Mutex::new(Cache::new(MAX_STARTS)),
             finer: Mutex::new(Cache::new(MAX_FINER)),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
-        }))
+        };
+        if !is_checked {
+            trace.verify()?;
+        }
+        Ok(Some(trace))
+    }
+
+    /// Finds damaged segments. Reads the whole file, but no events. Without it, questions about a
+    /// damaged segment fail.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub fn verify(&mut self) -> io::Result<()> {
+        let mut reader = SegmentReader::new(File::open(&self.path)?)?;
+        // A time of 0 is unknown: definitions may have it.
+        let times = |number| match self.segments.times(number)? {
+            [Timestamp(0), last] => Some([last; 2]),
+            times => Some(times),
+        };
+        self.gaps = Gaps::find(&mut reader, &self.segments, times)?;
+        Ok(())
+    }
+
+    /// Returns what is missing, in the order of the trace.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps.all
+    }
+
+    /// Returns how the trace ends.
+    pub fn ending(&self) -> Ending {
+        self.segments.ending()
+    }
+
+    /// Returns true if the trace has its end, and nothing is known to be missing.
+    pub fn is_complete(&self) -> bool {
+        self.ending() == Ending::Complete
+            && self.gaps.all.is_empty()
+            && self.gaps.damaged.is_empty()
+    }
+
+    /// Returns the segments with events of a thread that can be read, ascending.
+    pub(crate) fn of_thread(&self, thread: ThreadId) -> &[u32] {
+        self.gaps.of_threads.get(&thread).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the span of the trace: its first time, and the one after its last.
@@ -109,9 +151,11 @@ impl Trace {
         [from, until.min(last).max(from)]
     }
 
-    /// Returns the number of events.
+    /// Returns the number of events that can be read.
     pub fn events(&self) -> u64 {
-        self.segments.events()
+        let damaged = self.gaps.damaged.iter();
+        let damaged = damaged.map(|number| u64::from(self.segments.events_of(*number as usize)));
+        self.segments.events() - damaged.sum::<u64>()
     }
 
     /// Returns the names of threads, classes and methods.
@@ -121,7 +165,7 @@ impl Trace {
 
     /// Returns the threads that have events, in the order of their ids.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> {
-        self.of_threads.keys().copied()
+        self.gaps.of_threads.keys().copied()
     }
 
     /// Returns the method with a number that a [`Slice`] has.
@@ -129,57 +173,10 @@ impl Trace {
         self.methods.id(number)
     }
 
-    /// Passes the slices of a thread that overlap a span to `visit`, each once, in no particular
-    /// order.
-    ///
-    /// # Errors
-    /// If the file can't be read, or `InvalidData` if a segment is damaged.
-    pub fn slices(
-        &self,
-        thread: ThreadId,
-        span: [Timestamp; 2],
-        mut visit: impl FnMut(&Slice),
-    ) -> io::Result<()> {
-        let numbers = self.segments_of(thread, span);
-        let mut visit = |slice: &Slice| {
-            if slice.overlaps(span) {
-                visit(slice);
-            }
-        };
-        // The wait that is open at the end of the segment before.
-        let mut wait: Option<Slice> = None;
-        for (place, number) in numbers.iter().enumerate() {
-            let segment = self.segment(*number)?;
-            let Some(slices) = segment.thread(thread) else {
-                continue;
-            };
-            if place == 0 && slices.needs_wait() {
-                wait = self.open_wait(thread, *number)?;
-            }
-            slices.visit(&mut wait, &mut visit);
-            if place + 1 == numbers.len() {
-                slices.open_at_end(wait).for_each(|slice| visit(&slice));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the wait that is open before a segment of a thread.
-    pub(crate) fn open_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Slice>> {
-        let all = self.of_threads.get(&thread).map_or(&[][..], Vec::as_slice);
-        let place = all.partition_point(|other| (*other as usize) < number);
-        for before in all[..place].iter().rev() {
-            let segment = self.segment(*before as usize)?;
-            if let Some(slices) = segment.thread(thread).filter(|slices| slices.is_running) {
-                return Ok(slices.open_wait());
-            }
-        }
-        Ok(None)
-    }
-
     /// Returns the segments that have events in a span, or events without a time.
     pub(crate) fn segments_in(&self, [from, until]: [Timestamp; 2]) -> Vec<usize> {
         let is_in = |number: &usize| match self.segments.times(*number) {
+            _ if self.gaps.damaged.contains(&(*number as u32)) => false,
             Some([first, last]) => first < until && last >= from,
             None => self.segments.events_of(*number) > 0,
         };
@@ -188,7 +185,7 @@ impl Trace {
 
     /// Returns the segments with events of a thread that end at a time or later.
     pub(crate) fn segments_from(&self, thread: ThreadId, from: Timestamp) -> Vec<usize> {
-        let all = self.of_threads.get(&thread).into_iter().flatten();
+        let all = self.of_thread(thread).iter();
         let is_later = |number: &usize| {
             let times = self.segments.times(*number);
             times.is_none_or(|[_, last]| last >= from)
@@ -200,7 +197,7 @@ impl Trace {
 
     /// Returns the segments with events of a thread that begin at a time or earlier.
     pub(crate) fn segments_until(&self, thread: ThreadId, until: Timestamp) -> Vec<usize> {
-        let all = self.of_threads.get(&thread).into_iter().flatten();
+        let all = self.of_thread(thread).iter();
         let numbers = all.map(|number| *number as usize);
         numbers
             .filter(|number| self.first_time(*number) <= until)
@@ -248,17 +245,21 @@ impl Trace {
         self.segments.count().checked_sub(1)
     }
 
+    /// Returns true if nothing of a segment can be read.
+    pub(crate) fn is_damaged(&self, number: usize) -> bool {
+        self.gaps.damaged.contains(&(number as u32))
+    }
+
     /// Returns the segments that tell all slices of a thread in a span: those in the span with
     /// events of the thread, and the next one, which lists what is open up to its begin. If there
-    /// is none, the last one before the span tells what never ends.
+    /// is none, the last one before the span tells what never ends. If something is missing before
+    /// the first one, the preceding one tells what is open up to the gap.
     pub(crate) fn segments_of(
         &self,
         thread: ThreadId,
         [from, until]: [Timestamp; 2],
     ) -> Vec<usize> {
-        let Some(all) = self.of_threads.get(&thread) else {
-            return Vec::new();
-        };
+        let all = self.of_thread(thread);
         let times = |number: u32| {
             let times = self.segments.times(number as usize);
             times.unwrap_or([LATER, EARLIER])
@@ -279,6 +280,14 @@ impl Trace {
             Some(next) => numbers.push(next),
             None if numbers.is_empty() => numbers.extend(before.map(|number| *number as usize)),
             None => {}
+        }
+        if let Some(first) = numbers.first().copied()
+            && let Some([missing, _]) = self.gap_before(thread, first)
+            && missing > from
+        {
+            let place = all.partition_point(|other| (*other as usize) < first);
+            let before = place.checked_sub(1).map(|place| all[place] as usize);
+            numbers.splice(..0, before);
         }
         numbers
     }
@@ -335,6 +344,9 @@ impl Trace {
     /// # Errors
     /// If a file can't be read.
     pub fn use_index(&self, path: &Path) -> io::Result<bool> {
+        if !self.is_complete() {
+            return Ok(false);
+        }
         let index = Index::open(path, self)?;
         let is_there = index.is_some();
         if let Some(index) = index {
@@ -367,13 +379,21 @@ impl Trace {
     /// true if it is complete.
     ///
     /// # Errors
-    /// If the trail can't be read, the output fails, or `InvalidData` if a segment is damaged.
+    /// If the trail can't be read, the output fails, or `InvalidData` if the trail is not complete
+    /// or a segment is damaged.
     pub fn write_index(
         &self,
         sizes: IndexSizes,
         out: impl Write,
         progress: impl FnMut(u64) -> bool,
     ) -> io::Result<bool> {
+        if !self.is_complete() {
+            let message = format!(
+                "{}: only a complete trail has an index",
+                self.path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
         Index::build(self, sizes, out, progress)
     }
 
@@ -416,14 +436,14 @@ impl Trace {
 
     /// Returns the first segment with events of a thread, from a segment on.
     pub(crate) fn next_segment(&self, thread: ThreadId, from: usize) -> Option<usize> {
-        let all = self.of_threads.get(&thread)?;
+        let all = self.of_thread(thread);
         let place = all.partition_point(|number| (*number as usize) < from);
         all.get(place).map(|number| *number as usize)
     }
 
     /// Returns the first segment with events of a thread that begins at a time or later.
     pub(crate) fn segment_after(&self, thread: ThreadId, time: Timestamp) -> Option<usize> {
-        let mut all = self.of_threads.get(&thread)?.iter();
+        let mut all = self.of_thread(thread).iter();
         let begins = |number: &&u32| self.first_time(**number as usize) >= time;
         all.find(begins).map(|number| *number as usize)
     }
@@ -443,7 +463,11 @@ impl Trace {
         }
         let starts = self.readers.take()?.start(&self.segments, number)?;
         let starts = Arc::new(starts.ok_or_else(|| self.damaged(number))?);
-        let calls: usize = starts.iter().map(|start| start.open.len()).sum();
+        let calls: usize = starts
+            .iter()
+            .flat_map(|start| &start.open)
+            .map(Vec::len)
+            .sum();
         let bytes = calls * size_of::<OpenCall>() + starts.len() * size_of::<StartOfThread>();
         self.starts
             .lock()
@@ -459,7 +483,9 @@ impl Trace {
     pub(crate) fn open_at(&self, number: usize, thread: ThreadId) -> io::Result<Vec<Slice>> {
         let starts = self.start_of(number)?;
         let start = starts.iter().find(|start| start.thread == thread);
-        let calls = start.map_or(&[][..], |start| &start.open);
+        let calls = start
+            .and_then(|start| start.open.as_deref())
+            .unwrap_or_default();
         let slice = |(level, call): (usize, &OpenCall)| Slice {
             begin: call.start,
             end: LATER,
@@ -474,54 +500,4 @@ impl Trace {
 /// Returns the span that has the first and the last time.
 fn after_last([first, last]: [Timestamp; 2]) -> [Timestamp; 2] {
     [first, Timestamp(last.0.saturating_add(1))]
-}
-
-/// Returns true if the segments of a trail list the calls that are open at their begins.
-fn lists_open_calls(path: &Path, segments: &Segments) -> io::Result<bool> {
-    let mut reader = SegmentReader::new(File::open(path)?)?;
-    let Some(number) = (0..segments.count()).find(|number| segments.events_of(*number) > 0) else {
-        return Ok(true);
-    };
-    // What is damaged is reported when it is shown.
-    Ok(!reader.begin(segments, number)? || reader.open_calls(segments)?.is_some())
-}
-
-/// Returns the smallest and the largest time in a segment. A time of 0 is unknown: definitions may
-/// have it.
-fn times(path: &Path, segments: &Segments, number: usize) -> io::Result<Option<[Timestamp; 2]>> {
-    let Some([first, last]) = segments.times(number) else {
-        return Ok(None);
-    };
-    if first.0 != 0 {
-        return Ok(Some([first, last]));
-    }
-    let mut reader = SegmentReader::new(File::open(path)?)?;
-    let mut first = last;
-    if reader.begin(segments, number)? {
-        let mut earlier = |time: Timestamp| {
-            if time.0 != 0 {
-                first = first.min(time);
-            }
-        };
-        // What is damaged is reported when it is shown.
-        let _ = reader.read(&mut |item| match item {
-            SegmentItem::Row(row) => row.times.iter().for_each(|time| earlier(*time)),
-            SegmentItem::Event(event) => event.time().into_iter().for_each(&mut earlier),
-        });
-    }
-    Ok((last.0 != 0).then_some([first, last]))
-}
-
-/// Reads the definitions of a trail. Returns `None` if it has no sound index.
-fn names(path: &Path) -> io::Result<Option<Names>> {
-    let Some(mut parts) = Parts::open(File::open(path)?)? else {
-        return Ok(None);
-    };
-    let mut names = Names::default();
-    while let Some(part) = parts.next_part() {
-        parts
-            .definitions(&part)?
-            .for_each(|event| names.event(&event));
-    }
-    Ok(Some(names))
 }

@@ -149,6 +149,14 @@ impl Trace {
                 found: Vec::new(),
             };
             let walked = self.walk(number, &mut waits)?;
+            for thread in &threads {
+                if let Some([missing, _]) = self.gap_before(*thread, number)
+                    && let Some(begun) = open.remove(thread)
+                {
+                    let end = missing.max(begun.begin);
+                    visit(Wait { end, ..begun });
+                }
+            }
             for wait in waits.found {
                 match open.remove(&wait.thread) {
                     Some(begun) if wait.begin == EARLIER => visit(Wait {
@@ -173,7 +181,11 @@ impl Trace {
                 };
             }
         }
-        open.into_values().for_each(visit);
+        for (thread, wait) in open {
+            let gap = self.gap_at_end(thread, span);
+            let end = gap.map_or(wait.end, |[missing, _]| missing.max(wait.begin));
+            visit(Wait { end, ..wait });
+        }
         Ok(())
     }
 }

@@ -75,7 +75,7 @@ pub(crate) struct Thread<W: Walk> {
 pub(crate) type Threads<W> = FxHashMap<ThreadId, Thread<W>>;
 
 /// Walks over a segment. Returns its threads, with what is open at the end; `None` if the segment
-/// is damaged.
+/// is damaged. Threads whose calls that are open at the begin are not known are left out.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -89,17 +89,21 @@ pub(crate) fn walk<W: Walk, R: Read + Seek>(
     if !reader.begin(segments, number)? {
         return Ok(None);
     }
-    let Some(open) = reader.open_calls(segments)? else {
+    let Some(open) = reader.known_open_calls(segments)? else {
         return Ok(None);
     };
     let mut walker = Walker {
         methods,
         of_rows: Vec::new(),
         threads: FxHashMap::default(),
+        unknown: Vec::new(),
         walk,
     };
     for (thread, calls) in open {
-        walker.begin(thread, &calls);
+        match calls {
+            Some(calls) => walker.begin(thread, &calls),
+            None => walker.unknown.push(thread),
+        }
     }
     let is_read = reader.read(&mut |item| match item {
         SegmentItem::Row(row) => walker.row(&row),
@@ -113,6 +117,8 @@ struct Walker<'w, W: Walk> {
     /// Numbers of the methods of rows plus 1, by their places in the segment; 0 if not looked up.
     of_rows: Vec<u32>,
     threads: Threads<W>,
+    /// Threads whose open calls are not known.
+    unknown: Vec<ThreadId>,
     walk: &'w mut W,
 }
 
@@ -143,6 +149,9 @@ impl<W: Walk> Walker<'_, W> {
     }
 
     fn row(&mut self, row: &Row<'_>) {
+        if self.unknown.contains(&row.thread) {
+            return;
+        }
         let count = self.of_rows.len().max(row.methods.len());
         self.of_rows.resize(count, 0);
         let methods = self.methods;
@@ -176,6 +185,9 @@ impl<W: Walk> Walker<'_, W> {
     fn event(&mut self, event: &Event<'_>) {
         if !matches!(event, Event::MethodEnter(_) | Event::MethodLeave(_)) {
             self.walk.other(event);
+        }
+        if event.thread().is_some_and(|id| self.unknown.contains(&id)) {
+            return;
         }
         match event {
             Event::MethodEnter(e) => {

@@ -414,6 +414,7 @@ fn kind(kind: Kind, has_ended: bool) -> u8 {
         Kind::Blocked => 2,
         Kind::Waiting => 3,
         Kind::Parked => 4,
+        Kind::Missing => 5,
     }
 }
 

@@ -194,6 +194,7 @@ fn expected(trace: &Trace, thread: ThreadId, span: [Timestamp; 2]) -> Vec<Line> 
                 Kind::Blocked => 2,
                 Kind::Waiting => 3,
                 Kind::Parked => 4,
+                Kind::Missing => panic!("only pictures have it"),
             };
             lines.push((
                 i64::from(slice.level),

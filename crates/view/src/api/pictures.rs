@@ -19,6 +19,9 @@ const TILE_TIME: Duration = Duration::from_millis(40);
 /// Maximum width of a picture in pixels.
 const MAX_WIDTH: u32 = 16_384;
 
+/// Maximum number of missing parts that are listed.
+pub(super) const MAX_MISSING: usize = 1000;
+
 /// Returns the picture of a thread's slices.
 pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let span = opened.span(query)?;
@@ -70,6 +73,7 @@ pub(crate) fn kind(kind: Kind) -> u8 {
         Kind::Blocked => 2,
         Kind::Waiting => 3,
         Kind::Parked => 4,
+        Kind::Missing => 5,
     }
 }
 
@@ -90,8 +94,12 @@ pub(super) fn lanes(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     });
     let bursts = overview.analysis().bursts.iter();
     let bursts = bursts.map(|burst| json!([opened.since(burst.time), burst.trigger]));
-    let missing = overview.analysis().lost.iter();
-    let missing = missing.map(|lost| json!([opened.since(lost.from), opened.since(lost.to)]));
+    let lost = overview.analysis().lost.iter();
+    let lost = lost.map(|lost| [lost.from, lost.to]);
+    let gaps = opened.trace.gaps().iter().map(|gap| gap.span);
+    let gaps = gaps.filter(|[first, last]| *first < span[1] && *last > span[0]);
+    let missing = lost.chain(gaps.take(MAX_MISSING));
+    let missing = missing.map(|times| json!(times.map(|time| opened.since(time))));
     let missing = missing.collect::<Vec<Value>>();
     Ok(Answer::json(&json!({
         "from": opened.since(span[0]),

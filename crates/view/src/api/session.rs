@@ -21,6 +21,10 @@ const KEPT: usize = 4;
 /// Time of a step in which a whole trace is summed up.
 const STEP: Duration = Duration::from_millis(30);
 
+/// Maximum size of trails that are checked for damage when they are opened, in bytes. Of longer ones,
+/// answers about a damaged segment fail.
+const MAX_VERIFIED: u64 = 256 << 20;
+
 /// Number of segments up to which counts are made from the trail while there is no index yet.
 const MANY: usize = 8;
 
@@ -79,6 +83,8 @@ type Longest = Option<Vec<Wait>>;
 pub struct Opened {
     pub(super) title: String,
     pub(super) trace: Trace,
+    /// What people should know about the trace, beside what is missing in the file.
+    pub(super) remarks: Vec<String>,
     /// Threads by their numbers, and the numbers by thread.
     pub(super) threads: Vec<ThreadId>,
     numbers: HashMap<ThreadId, usize>,
@@ -108,17 +114,20 @@ pub struct Opened {
 
 impl Opened {
     /// Opens a trace for questions. The page calls it `title`. The index is read from `index`; if
-    /// it is missing, [`Session::prepare`] makes it, with what `analyse` makes of the trace.
+    /// it is missing, [`Session::prepare`] makes it, with what `analyse` makes of the trace. A
+    /// trace without an index is checked first, and has none if it is damaged.
     ///
     /// # Errors
-    /// If the index is there and can't be read.
+    /// If the trace can't be read, or the index is there and can't be read.
     pub fn new(
         title: String,
-        trace: Trace,
+        mut trace: Trace,
         index: PathBuf,
         analyse: fn(&Path) -> Option<Vec<u8>>,
     ) -> io::Result<Self> {
-        trace.use_index(&index)?;
+        if !trace.use_index(&index)? && trace.is_complete() && trace.bytes() <= MAX_VERIFIED {
+            trace.verify()?;
+        }
         let opened = Self {
             index,
             analyse,
@@ -126,6 +135,13 @@ impl Opened {
         };
         opened.trace.set_waiting(opened.is_indexed());
         Ok(opened)
+    }
+
+    /// Adds a remark about the trace that people should know.
+    #[must_use]
+    pub fn with_remark(mut self, remark: String) -> Self {
+        self.remarks.push(remark);
+        self
     }
 
     fn without_index(title: String, trace: Trace) -> Self {
@@ -140,6 +156,7 @@ impl Opened {
             threads,
             title,
             trace,
+            remarks: Vec::new(),
             only: None,
             is_part: false,
             sums: Kept::default(),
@@ -154,7 +171,10 @@ impl Opened {
 
     /// Returns true if the trace has an index or will have one.
     fn is_indexed(&self) -> bool {
-        !self.is_part && self.trace.bytes() >= MIN_INDEXED
+        !self.is_part
+            && self.trace.is_complete()
+            && self.trace.bytes() >= MIN_INDEXED
+            && self.trace.is_complete()
     }
 
     fn prepare(&self, stop: &impl Fn() -> bool) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! What the traces are, and the names of methods.
 
+use super::pictures::MAX_MISSING;
 use super::query::Query;
 use super::session::{Known, Opened, Session};
 use super::{Answer, Fault, TIME};
 use crate::ThreadSum;
+use jtrail_formats::trail::Ending;
 use serde_json::{Map, Value, json};
 
 /// Maximum number of methods whose names are asked for at a time.
@@ -53,6 +55,17 @@ fn trace(opened: &Opened) -> Value {
             "text": format!("lost: {}", lost.reason),
         })
     });
+    let gaps = opened.trace.gaps().iter().take(MAX_MISSING).map(|gap| {
+        let [from, until] = gap.span.map(|time| opened.since(time));
+        let text = match &gap.threads {
+            Some(threads) if gap.events == 0 => {
+                format!("damaged: calls of {} threads are not known", threads.len())
+            }
+            _ => "damaged: the file can't be read here".to_owned(),
+        };
+        json!({ "from": from, "until": until, "events": gap.events, "text": text })
+    });
+    let missing = missing.chain(gaps);
     let clock = match analysis.clock {
         Some(note) => format!(
             "coarse clock: times of calls may be early by up to {} ns",
@@ -79,7 +92,7 @@ fn trace(opened: &Opened) -> Value {
         "calls": calls,
         "clock": clock,
         "missing": missing.collect::<Vec<Value>>(),
-        "remarks": [],
+        "remarks": remarks(opened),
         "cost": cost,
         "indexed": share,
         "live": false,
@@ -95,6 +108,33 @@ fn trace(opened: &Opened) -> Value {
             "levels": of_sums(&|sum| json!(sum.levels)),
         },
     })
+}
+
+/// Returns what people should know about a trace.
+fn remarks(opened: &Opened) -> Vec<String> {
+    let mut remarks = opened.remarks.clone();
+    match opened.trace.ending() {
+        Ending::Complete => {}
+        Ending::Truncated => {
+            remarks.push("the trace is truncated: its last events are missing".to_owned());
+        }
+        Ending::Missing => remarks.push(
+            "the trace has no end: the process was killed or still runs, or the file is cut off"
+                .to_owned(),
+        ),
+    }
+    let gaps = opened.trace.gaps();
+    if !gaps.is_empty() {
+        let events: u64 = gaps.iter().map(|gap| gap.events).sum();
+        let places = match gaps.len() {
+            1 => "1 place".to_owned(),
+            count => format!("{count} places"),
+        };
+        remarks.push(format!(
+            "the file is damaged in {places}: at least {events} events are missing"
+        ));
+    }
+    remarks
 }
 
 /// Returns class, name and readable parameters of a method.

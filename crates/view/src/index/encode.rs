@@ -421,6 +421,7 @@ fn kind_number(kind: Kind) -> u8 {
         Kind::Blocked => 2,
         Kind::Waiting => 3,
         Kind::Parked => 4,
+        Kind::Missing => 5, // an index has none
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::Selection;
 use super::order::callers_first;
+use crate::segment::Segment;
 use crate::slice::{EARLIER, LATER};
 use crate::{Slice, Trace, Wait};
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 
 /// A part of a trace.
 #[derive(Debug)]
@@ -33,9 +35,16 @@ pub(super) enum Collected {
 
 /// Slices of threads, callees before their callers.
 struct Gathered {
-    /// With the wait that is open at the end of the thread's latest segment.
-    threads: BTreeMap<ThreadId, (Vec<Slice>, Option<Slice>)>,
+    threads: BTreeMap<ThreadId, (Vec<Slice>, Latest)>,
     found: usize,
+}
+
+/// The latest segment of a thread.
+#[derive(Default)]
+struct Latest {
+    segment: Option<Arc<Segment>>,
+    /// The wait that is open at its end.
+    wait: Option<Slice>,
 }
 
 /// Collects the selected part of a trace, if it has at most `max` slices. More are not kept.
@@ -128,7 +137,7 @@ fn gather(trace: &Trace, selection: &Selection, max: usize) -> io::Result<Gather
             let Some(slices) = segment.thread(id) else {
                 continue;
             };
-            let (kept, wait) = gathered.threads.entry(id).or_default();
+            let (kept, latest) = gathered.threads.entry(id).or_default();
             let found = &mut gathered.found;
             let mut innermost_first = |slice: &Slice| {
                 if slice.overlaps(span) {
@@ -138,11 +147,20 @@ fn gather(trace: &Trace, selection: &Selection, max: usize) -> io::Result<Gather
                     }
                 }
             };
-            slices.visit(wait, &mut innermost_first);
-            if is_last {
-                let open = slices.open_at_end(*wait).rev();
-                open.for_each(|slice| innermost_first(&slice));
+            if let Some(gap) = trace.gap_before(id, number) {
+                let before = latest.segment.as_ref().and_then(|s| s.thread(id));
+                let ended = before.map(|before| before.ended_by(latest.wait, gap, Some(slices)));
+                let ended = ended.unwrap_or_default();
+                ended.iter().rev().for_each(&mut innermost_first);
+                latest.wait = slices.wait_after(gap);
             }
+            slices.visit(&mut latest.wait, &mut innermost_first);
+            if is_last {
+                let gap = trace.gap_at_end(id, span);
+                let open = trace.open_at_end(slices, latest.wait, gap);
+                open.iter().rev().for_each(innermost_first);
+            }
+            latest.segment = Some(Arc::clone(&segment));
         }
         if gathered.found > max {
             break;
