@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     for path in &args.traces {
         let index = path.with_added_extension(EXTENSION);
         let named = || path.display().to_string();
-        let Some(trace) = Trace::open(path).with_context(named)? else {
+        let trace = Trace::open(path).with_context(named)?;
+        let Some(trace) = trace.filter(Trace::is_complete) else {
             bail!(
                 "{}: only a complete trail of this version has an index; `jtrail convert` or \
                  `jtrail recover` makes one",

@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 /// Show traces in the browser, from the whole run down to one call
 ///
 /// Starts a server on the loopback interface of this machine, and opens or prints the address of
-/// its page. The page needs no network, and nothing leaves this machine. A trail is read in parts;
-/// a trace of another format becomes a temporary trail first. Ends on Ctrl-C.
+/// its page. The page needs no network, and nothing leaves this machine. A trail is read in parts,
+/// also if it is truncated or damaged: what is missing is shown as missing. A trace of another
+/// format becomes a temporary trail first. Ends on Ctrl-C.
 ///
 /// With --html it starts no server, and writes a page that has a part of the trace in itself: it
 /// opens from a disk, and can be attached to a ticket. It holds up to a million calls and waits.
@@ -70,7 +71,11 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         let (title, trace, index) = source::open(path, &trail, streams)?;
         let named = || index.display().to_string();
         let new = Opened::new(title, trace, index.clone(), analysis_for_index);
-        opened.push(new.with_context(named)?);
+        let mut new = new.with_context(named)?;
+        if let Some(remark) = source::remark(path) {
+            new = new.with_remark(remark);
+        }
+        opened.push(new);
     }
     leave_signals(); // from now on, they end the server
     let address = server.address();

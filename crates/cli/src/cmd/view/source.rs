@@ -8,8 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Opens a trace, and returns it with its title and the place of its index. One that can't be read
-/// in parts becomes a trail at `trail` first: one of another format or an earlier version, or one
-/// that is truncated or damaged.
+/// in parts becomes a trail at `trail` first: one of another format, or of an earlier version.
 pub(super) fn open(
     path: &Path,
     trail: &Path,
@@ -33,6 +32,18 @@ pub(super) fn open(
         Some(trace) => Ok((title, trace, trail.with_added_extension(EXTENSION))),
         None => bail!("{}: it has no events", path.display()),
     }
+}
+
+/// Returns a remark about files beside a trace that have events of the same run and are not shown.
+pub(super) fn remark(path: &Path) -> Option<String> {
+    let spool = path.with_added_extension("spool");
+    spool.is_dir().then(|| {
+        format!(
+            "the buffers in {} have further events, which are not shown; `jtrail recover` adds \
+             those of a process that has ended",
+            spool.display()
+        )
+    })
 }
 
 /// Returns where the index of a trail is: beside it, or beside the temporary trail if that folder
