@@ -51,6 +51,22 @@ fn a_page_has_the_selected_part() {
 }
 
 #[test]
+fn a_truncated_trail_is_read_in_place() {
+    let folder = Folder::new();
+    let trail = fs::read(trail(&folder)).expect("a trail");
+    let cut = folder.put("cut.trail", &trail[..trail.len() - 1]);
+    let done = jtrail(&["view", &cut, "--html", "-"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(!done.err.contains("temporary trail"), "{}", done.err);
+    let info = &data(&done.out)["traces"][0]["info"];
+    assert_eq!(info["calls"], 7);
+    assert!(info["remarks"].to_string().contains("no end"), "{info}");
+    let done = jtrail(&["index", &cut]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("only a complete trail"), "{}", done.err);
+}
+
+#[test]
 fn no_page_replaces_a_trace() {
     let folder = Folder::new();
     let trail = trail(&folder);
