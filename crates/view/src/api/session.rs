@@ -21,8 +21,8 @@ const KEPT: usize = 4;
 /// Time of a step in which a whole trace is summed up.
 const STEP: Duration = Duration::from_millis(30);
 
-/// Maximum size of trails that are checked for damage when they are opened, in bytes. Of longer ones,
-/// answers about a damaged segment fail.
+/// Maximum size of trails that are checked for damage when they are opened, in bytes. Of longer
+/// ones, answers about a damaged segment fail.
 const MAX_VERIFIED: u64 = 256 << 20;
 
 /// Number of segments up to which counts are made from the trail while there is no index yet.
