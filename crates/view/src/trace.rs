@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum memory of decoded segments, in bytes.
-const MAX_SEGMENTS: usize = 48 << 20;
+const MAX_SEGMENTS: usize = 32 << 20;
 /// Maximum memory of the states of threads at the begins of segments, in bytes.
-const MAX_STARTS: usize = 16 << 20;
+const MAX_STARTS: usize = 8 << 20;
 /// Maximum memory of blocks at a higher resolution than the index has, in bytes.
-const MAX_FINER: usize = 48 << 20;
+const MAX_FINER: usize = 32 << 20;
 /// How many times the pixels of a picture are as long as the bins of what is kept for it, as a
 /// power of two: what is shown next is often a bit closer.
 const FINER: u8 = 2;

@@ -63,7 +63,7 @@ use std::sync::Arc;
 pub const EXTENSION: &str = "idx";
 
 /// Maximum memory of the slices of threads in nodes, in bytes.
-const MAX_DETAILS: usize = 48 << 20;
+const MAX_DETAILS: usize = 24 << 20;
 /// Maximum memory of the places of these, in bytes.
 const MAX_THREADS: usize = 8 << 20;
 
