@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
+/// Number of segments up to which the trail is read while there is no index yet.
+const MANY: usize = 8;
 /// Maximum number of segments for a picture.
 const SAMPLES: usize = 512;
 
@@ -40,6 +42,11 @@ struct Sample {
 }
 
 impl Trace {
+    /// Returns true if what so many segments have is not read now, because there will be an index.
+    pub(crate) fn is_estimated(&self, segments: usize) -> bool {
+        segments > MANY && self.waits_for_index()
+    }
+
     /// Draws the calls of a thread that are open at the begins of some segments. Ends early at
     /// `until`.
     ///

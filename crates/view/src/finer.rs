@@ -1,7 +1,7 @@
 //! Slices of a block at a higher resolution than the index has, from the trail.
 
 use crate::index::{Bins, Detail};
-use crate::slice::{EARLIER, Kind, LATER, Slice};
+use crate::slice::{EARLIER, Kind, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{ThreadId, Timestamp};
@@ -82,13 +82,7 @@ impl Walk for Visitor {
 
     #[inline]
     fn begin(&mut self, _: &mut State, open: &[Open<Slice>], begin: Begin) -> Slice {
-        Slice {
-            begin: begin.time,
-            end: LATER,
-            method: begin.method,
-            level: open.len() as u32,
-            kind: begin.kind,
-        }
+        begin.slice(open.len())
     }
 
     #[inline]

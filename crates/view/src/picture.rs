@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 /// Number of segments up to which a picture needs no index.
 const FEW: usize = 2;
-/// Number of segments up to which a picture is made from the trail while there is no index yet.
-const MANY: usize = 8;
 
 impl Trace {
     /// Returns the picture of a thread's slices in a span, of so many pixels. It may be coarse if
@@ -41,7 +39,7 @@ impl Trace {
                 until: Instant::now() + time,
             };
             picture.draw(&mut tile)?;
-        } else if self.waits_for_index() && segments.len() > MANY {
+        } else if self.is_estimated(segments.len()) {
             self.draw_coarse(thread, &segments, Instant::now() + time, &mut tile)?;
         } else {
             self.slices(thread, span, |slice| tile.add(slice))?;

@@ -93,13 +93,7 @@ impl Walk for Occurrences {
             let interval = since * self.counts.len() as u128 / length;
             self.counts[interval as usize] += 1;
         }
-        Some(Slice {
-            begin: begin.time,
-            end: LATER,
-            method: begin.method,
-            level: open.len() as u32,
-            kind: begin.kind,
-        })
+        Some(begin.slice(open.len()))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The slices of a segment.
 
-use crate::slice::{EARLIER, Kind, LATER, Slice};
+use crate::slice::{EARLIER, Kind, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{ThreadId, Timestamp};
@@ -123,13 +123,7 @@ impl Walk for Slices {
 
     #[inline]
     fn begin(&mut self, _: &mut Vec<Slice>, open: &[Open<Slice>], begin: Begin) -> Slice {
-        Slice {
-            begin: begin.time,
-            end: LATER,
-            method: begin.method,
-            level: open.len() as u32,
-            kind: begin.kind,
-        }
+        begin.slice(open.len())
     }
 
     #[inline]

@@ -382,10 +382,10 @@ impl Paths {
         totals
     }
 
-    /// Returns the methods of a path, outermost first.
-    pub(crate) fn stack(&self, mut node: u32) -> Vec<u32> {
+    /// Returns the methods of a path below a node, outermost first.
+    pub(crate) fn stack(&self, mut node: u32, below: u32) -> Vec<u32> {
         let mut frames = Vec::new();
-        while node != 0 {
+        while node != below && node != 0 {
             frames.push(self.tree.frame(node));
             node = self.tree.parent(node);
         }

@@ -144,7 +144,7 @@ impl Done {
             self.methods.entry(method).or_default().add(&sum);
         }
         for (thread, part, sum) in &worker.parts {
-            let open = part.innermost.map(|node| worker.paths.stack(node));
+            let open = part.innermost.map(|node| worker.paths.stack(node, 0));
             let times = part.times;
             self.parts
                 .push(((*thread, number), Part { times, open }, *sum));

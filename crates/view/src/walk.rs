@@ -4,7 +4,7 @@
 //! end without a begin is ignored. A wait whose end is missing ends at the thread's next event.
 
 use crate::methods::{Methods, NO_METHOD};
-use crate::slice::{EARLIER, Kind};
+use crate::slice::{EARLIER, Kind, LATER, Slice};
 use jtrail_formats::trail::{OpenCall, Row, SegmentItem, SegmentReader, Segments};
 use jtrail_model::{Event, MethodLeave, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -240,6 +240,18 @@ impl<W: Walk> Walker<'_, W> {
 }
 
 impl Begin {
+    /// Returns the slice that begins within so many others. Its end is not known yet.
+    #[inline]
+    pub(crate) fn slice(&self, level: usize) -> Slice {
+        Slice {
+            begin: self.time,
+            end: LATER,
+            method: self.method,
+            level: level as u32,
+            kind: self.kind,
+        }
+    }
+
     fn of_wait(time: Timestamp, kind: Kind) -> Self {
         Self {
             time,

@@ -25,9 +25,6 @@ const STEP: Duration = Duration::from_millis(30);
 /// ones, answers about a damaged segment fail.
 const MAX_VERIFIED: u64 = 256 << 20;
 
-/// Number of segments up to which counts are made from the trail while there is no index yet.
-const MANY: usize = 8;
-
 /// Minimum size of trails that have an index, in bytes. Others are read in no time.
 pub const MIN_INDEXED: u64 = 4 << 20;
 
@@ -381,7 +378,7 @@ impl Opened {
         if let Some((_, counts)) = self.counts.lock().iter().find(|entry| is_kept(entry)) {
             return Ok(Arc::clone(counts));
         }
-        if self.trace.waits_for_index() && self.trace.segments_in(span).len() > MANY {
+        if self.trace.is_estimated(self.trace.segments_in(span).len()) {
             let until = Instant::now() + TIME;
             let counts = self.trace.about_calls(span, count, until)?;
             return Ok(Arc::new(Mutex::new(counts)));

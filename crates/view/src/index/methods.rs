@@ -2,7 +2,6 @@
 
 use super::paths::ThreadPaths;
 use crate::sums::{MethodSum, ThreadSum, add_gap};
-use jtrail_analysis::CallTree;
 use jtrail_model::ThreadId;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -38,7 +37,7 @@ impl ThreadMethods {
                 methods,
                 sum: paths.of_threads.get(&thread).copied().unwrap_or_default(),
                 times: part.times,
-                open: part.innermost.map(|node| stack(tree, node, root)),
+                open: part.innermost.map(|node| paths.sums.stack(node, root)),
             };
             all.insert(thread, of_thread);
         }
@@ -68,15 +67,4 @@ impl OfThread {
         let [_, last] = later.open;
         self.open[1] = last;
     }
-}
-
-/// Returns the frames of a path below a node, outermost first.
-fn stack(tree: &CallTree, mut node: u32, below: u32) -> Vec<u32> {
-    let mut frames = Vec::new();
-    while node != below && node != 0 {
-        frames.push(tree.frame(node));
-        node = tree.parent(node);
-    }
-    frames.reverse();
-    frames
 }

@@ -5,7 +5,7 @@ use super::lanes::Lanes;
 use super::paths::ThreadPaths;
 use crate::methods::NO_METHOD;
 use crate::overview::Counts;
-use crate::slice::{EARLIER, Kind, LATER, Slice};
+use crate::slice::{EARLIER, Kind, Slice};
 use crate::sums::{Part, ThreadSum};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
@@ -177,13 +177,7 @@ impl Walk for Visitor {
     fn begin(&mut self, state: &mut State, open: &[Open<Known>], begin: Begin) -> Known {
         let innermost = open.last().map_or(state.root, |open| open.extra.node);
         state.sum.levels = state.sum.levels.max(open.len() as u32 + 1);
-        let slice = Slice {
-            begin: begin.time,
-            end: LATER,
-            method: begin.method,
-            level: open.len() as u32,
-            kind: begin.kind,
-        };
+        let slice = begin.slice(open.len());
         if !begin.is_earlier {
             self.pass(state, innermost, begin.time);
         }
