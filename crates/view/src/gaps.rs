@@ -5,7 +5,7 @@
 //! as anyone knows, where it begins.
 
 use crate::segment::ThreadSlices;
-use crate::slice::{LATER, Slice};
+use crate::slice::Slice;
 use jtrail_formats::trail::{SegmentReader, Segments};
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,8 @@ use std::io::{self, Read, Seek};
 /// A part of a trace that can't be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gap {
-    /// The first time that may be missing, and the first one that is there again.
+    /// The first time that may be missing, and the first one that is there again. They are the same
+    /// at the begin and at the end of the trace: how much is missing there is not known.
     pub span: [Timestamp; 2],
     /// Number of events that are missing.
     pub events: u64,
@@ -158,7 +159,8 @@ impl Gaps {
             let span = all.entry(before).or_insert(gap.span);
             *span = [span[0].min(first), span[1].max(last)];
         }
-        let is_in = |[first, last]: &[Timestamp; 2]| *first < until && *last > from;
+        // How long events are missing at the begin or end of a trace is not known.
+        let is_in = |[first, last]: &[Timestamp; 2]| first < last && *first < until && *last > from;
         joined(all.into_values().filter(is_in))
     }
 }
@@ -213,16 +215,5 @@ impl ThreadSlices {
             ..slice
         })
         .collect()
-    }
-
-    /// Returns the wait that may be open at the begin of this segment, after a gap: all that is
-    /// known of its begin is that it is not later than the end of the gap.
-    pub(crate) fn wait_after(&self, gap: [Timestamp; 2]) -> Option<Slice> {
-        let first = self.ended.first().filter(|_| self.is_running)?;
-        Some(Slice {
-            begin: gap[1].min(first.end),
-            end: LATER,
-            ..*first
-        })
     }
 }

@@ -33,8 +33,11 @@ pub struct Overview {
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
     /// The ends of gaps after which nothing has begun or ended, by thread.
     after_gaps: BTreeMap<ThreadId, Timestamp>,
-    /// Threads that have begun or ended a call or wait in the segments so far.
+    /// Threads that have begun or ended a call or wait in the segments so far, since the latest
+    /// gap.
     running: BTreeSet<ThreadId>,
+    /// The latest segment of each thread.
+    latest: BTreeMap<ThreadId, usize>,
     /// Bytes in use after the latest collection of each interval.
     heap: Vec<Option<i64>>,
     collections: Vec<Collection>,
@@ -379,6 +382,7 @@ impl Overview {
             waits: BTreeMap::new(),
             after_gaps: BTreeMap::new(),
             running: BTreeSet::new(),
+            latest: BTreeMap::new(),
             heap: vec![None; intervals.count],
             collections: Vec::new(),
             collection: Collection::default(),
@@ -406,39 +410,74 @@ impl Overview {
         let intervals = self.intervals;
         let read = |(number, _): &(usize, _)| Part::of(trace, *number, intervals);
         let mut remaining = std::mem::take(&mut self.remaining);
+        let mut added = Ok(());
         let done = remaining.advance(time, read, |(number, threads), part| {
-            self.end_waits_at_gaps(trace, number, &part);
-            self.add(part, threads.as_ref());
+            if added.is_ok() {
+                added = self.add(trace, number, part, threads.as_ref());
+            }
         });
         self.remaining = remaining;
-        done?;
+        done.and(added)?;
         if self.share() >= 1.0 {
             self.end(trace)?;
         }
         Ok(())
     }
 
-    /// Ends the waits of a segment's threads before which something is missing.
-    fn end_waits_at_gaps(&mut self, trace: &Trace, number: usize, part: &Part) {
-        if trace.gaps().is_empty() {
-            return;
+    /// Ends the wait of a thread at a gap before its segment, if there is one.
+    fn end_wait_at_gap(&mut self, trace: &Trace, id: ThreadId, number: usize) -> io::Result<()> {
+        let Some([missing, until]) = trace.gap_before(id, number) else {
+            return Ok(());
+        };
+        self.after_gaps.insert(id, until);
+        self.find_wait(trace, id)?;
+        self.running.remove(&id);
+        if let Some((begin, kind)) = self.waits.remove(&id) {
+            let intervals = self.intervals;
+            intervals.add_wait(self.counts(id), [begin, missing], kind);
         }
-        for id in part.threads.keys() {
-            let Some([missing, until]) = trace.gap_before(*id, number) else {
-                continue;
-            };
-            self.after_gaps.insert(*id, until);
-            if let Some((begin, kind)) = self.waits.remove(id) {
-                let intervals = self.intervals;
-                intervals.add_wait(self.counts(*id), [begin, missing], kind);
-            }
+        Ok(())
+    }
+
+    /// Finds the wait that lasts all through the segments of a thread so far, in which it has other
+    /// events.
+    fn find_wait(&mut self, trace: &Trace, id: ThreadId) -> io::Result<()> {
+        if self.running.contains(&id) {
+            return Ok(());
         }
+        let wait = match self.latest.get(&id) {
+            Some(latest) => trace.open_wait(id, *latest)?,
+            None => None,
+        };
+        if let Some((wait, _)) = wait {
+            self.waits.insert(id, (wait.begin, wait.kind));
+        }
+        Ok(())
     }
 
     /// Adds what happens in the next segment to some threads, or to all.
-    fn add(&mut self, part: Part, threads: Option<&BTreeSet<ThreadId>>) {
+    fn add(
+        &mut self,
+        trace: &Trace,
+        number: usize,
+        part: Part,
+        threads: Option<&BTreeSet<ThreadId>>,
+    ) -> io::Result<()> {
         let only = self.only.take();
-        let counts = |id: &ThreadId| only.as_ref().is_none_or(|only| only.contains(id));
+        let added = self.add_part(trace, number, part, [only.as_ref(), threads]);
+        self.only = only;
+        added
+    }
+
+    /// Adds what happens in a segment to the threads that are in both sets.
+    fn add_part(
+        &mut self,
+        trace: &Trace,
+        number: usize,
+        part: Part,
+        [only, threads]: [Option<&BTreeSet<ThreadId>>; 2],
+    ) -> io::Result<()> {
+        let counts = |id: &ThreadId| only.is_none_or(|only| only.contains(id));
         let others = part.others.iter();
         // Definitions of threads name them, and belong to no selection.
         let others = others.filter(|event| match event {
@@ -452,6 +491,8 @@ impl Overview {
         let is_needed =
             |id: &ThreadId| counts(id) && threads.is_none_or(|threads| threads.contains(id));
         for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
+            self.end_wait_at_gap(trace, id, number)?;
+            self.latest.insert(id, number);
             let intervals = self.intervals;
             // A thread may have other events while it waits, such as samples: then it still waits.
             let before = match thread.is_running {
@@ -478,22 +519,15 @@ impl Overview {
                 self.waits.insert(id, wait);
             }
         }
-        self.only = only;
+        Ok(())
     }
 
     /// Adds the waits that never end.
     fn end(&mut self, trace: &Trace) -> io::Result<()> {
         // Waits that last all through the span, in which their threads have other events.
-        let silent = self.threads.keys().filter(|id| !self.running.contains(id));
-        for id in silent {
-            let first = trace.segments_of(*id, self.intervals.span).first().copied();
-            let wait = match first {
-                Some(first) => trace.open_wait(*id, first)?,
-                None => None,
-            };
-            if let Some(wait) = wait {
-                self.waits.insert(*id, (wait.begin, wait.kind));
-            }
+        let all: Vec<ThreadId> = self.latest.keys().copied().collect();
+        for id in all {
+            self.find_wait(trace, id)?;
         }
         let end = trace.ended(self.intervals.span)[1];
         for (id, (begin, kind)) in std::mem::take(&mut self.waits) {

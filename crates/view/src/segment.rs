@@ -33,9 +33,7 @@ impl ThreadSlices {
 
     /// Returns true if the first thing that ends here is a wait that began earlier.
     pub(crate) fn begins_in_wait(&self) -> bool {
-        self.ended
-            .first()
-            .is_some_and(|slice| slice.begin == EARLIER)
+        self.ended.first().is_some_and(Slice::is_earlier_wait)
     }
 
     /// Passes the slices that end here to `visit`, callees before their caller. `wait` is the one

@@ -52,4 +52,9 @@ impl Slice {
     pub fn overlaps(&self, [from, until]: [Timestamp; 2]) -> bool {
         self.begin < until && (self.end > from || self.begin >= from)
     }
+
+    /// Returns true for a wait that begins before the segments that were read.
+    pub(crate) fn is_earlier_wait(&self) -> bool {
+        self.begin == EARLIER && !self.kind.is_call()
+    }
 }

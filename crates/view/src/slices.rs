@@ -1,11 +1,14 @@
 //! The slices of a thread in a span, and what is missing there.
 
-use crate::segment::{Segment, ThreadSlices};
-use crate::slice::Slice;
+use crate::segment::Segment;
+use crate::slice::{EARLIER, LATER, Slice};
 use crate::trace::Trace;
 use jtrail_model::{ThreadId, Timestamp};
 use std::io;
 use std::sync::Arc;
+
+/// Number of segments in which the begin or end of a wait is looked for while an index is made.
+const MAX_READ: usize = 16;
 
 impl Trace {
     /// Returns the time that is missing of a thread between its preceding segment and this one.
@@ -43,50 +46,13 @@ impl Trace {
                 visit(slice);
             }
         };
-        // The wait that is open at the end of the segment before.
-        let mut wait: Option<Slice> = None;
-        let mut before: Option<Arc<Segment>> = None;
+        let mut latest = Latest::default();
         for number in self.segments_of(thread, span) {
             let segment = self.segment(number)?;
-            let Some(slices) = segment.thread(thread) else {
-                continue;
-            };
-            let gap = self.gap_before(thread, number);
-            let of_before = before.as_ref().and_then(|before| before.thread(thread));
-            if let Some(gap) = gap {
-                let ended = of_before.map(|before| before.ended_by(wait, gap, Some(slices)));
-                ended.iter().flatten().for_each(&mut visit);
-                wait = None;
-            }
-            if wait.is_none() && (slices.begins_in_wait() || of_before.is_none()) {
-                wait = match slices.needs_wait() {
-                    true => self.open_wait(thread, number)?,
-                    false => None,
-                };
-            }
-            slices.visit(&mut wait, &mut visit);
-            before = Some(segment);
+            latest.follow(self, thread, (number, segment), &mut visit)?;
         }
-        let Some(last) = before.as_ref().and_then(|last| last.thread(thread)) else {
-            return Ok(());
-        };
-        let gap = self.gap_at_end(thread, span);
-        self.open_at_end(last, wait, gap).iter().for_each(visit);
+        latest.end(self, thread, span, visit);
         Ok(())
-    }
-
-    /// Returns what is open at the end of the last segment that a span of a thread needs. `gap`
-    /// comes from [`Self::gap_at_end`].
-    pub(crate) fn open_at_end(
-        &self,
-        last: &ThreadSlices,
-        wait: Option<Slice>,
-        gap: Option<[Timestamp; 2]>,
-    ) -> Vec<Slice> {
-        match gap {
-            Some(gap) => last.ended_by(wait, gap, None),
-            None => last.open_at_end(wait).collect(),
-        }
     }
 
     /// Returns the time that is missing after the last segment that a span of a thread needs, if
@@ -103,32 +69,189 @@ impl Trace {
         }
     }
 
-    /// Returns the wait that is open before a segment of a thread. After a gap, it is the one that
-    /// ends in the segment, and begins at the end of the gap.
-    pub(crate) fn open_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Slice>> {
+    /// Returns the wait that is open before a segment of a thread, and the segment in which it
+    /// begins.
+    ///
+    /// A wait that begins in a gap or before the trace is known by its end: it is open from the end
+    /// of the gap, or from a time that is not known. It has no segment.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn open_wait(
+        &self,
+        thread: ThreadId,
+        number: usize,
+    ) -> io::Result<Option<(Slice, Option<usize>)>> {
+        let index = self.index();
+        let first = index.as_ref().map_or(0, |index| index.block_begin(number));
         let all = self.of_thread(thread);
         let place = all.partition_point(|other| (*other as usize) < number);
         let mut next = number;
-        for before in all[..place]
-            .iter()
-            .rev()
-            .map(|before| Some(*before as usize))
-            .chain([None])
-        {
-            if let Some(gap) = self.gaps.between(thread, before, Some(next)) {
-                let segment = self.segment(number)?;
-                let slices = segment.thread(thread);
-                return Ok(slices.and_then(|slices| slices.wait_after(gap)));
+        let mut gap = None;
+        let earlier = all[..place].iter().rev().map(|before| *before as usize);
+        for (read, before) in earlier.enumerate() {
+            if read >= MAX_READ && self.waits_for_index() {
+                return Ok(None);
             }
-            let Some(before) = before else {
+            if let Some(index) = index.as_ref().filter(|_| before < first) {
+                // Waits from one block into another are in the index.
+                let wait = index.wait_at(thread, self.first_time(first));
+                return Ok(wait.map(|wait| {
+                    let begin = self.segment_at(thread, wait.begin);
+                    (Slice { end: LATER, ..wait }, begin)
+                }));
+            }
+            gap = self.gaps.between(thread, Some(before), Some(next));
+            if gap.is_some() {
                 break;
-            };
+            }
             let segment = self.segment(before)?;
             if let Some(slices) = segment.thread(thread).filter(|slices| slices.is_running) {
-                return Ok(slices.open_wait());
+                return Ok(slices.open_wait().map(|wait| (wait, Some(before))));
             }
             next = before;
         }
+        let gap = gap.or_else(|| self.gaps.between(thread, None, Some(next)));
+        let gap = gap.filter(|[from, until]| from < until);
+        let ended = self.ended_wait(thread, number)?;
+        Ok(ended.map(|wait| {
+            let begin = gap.map_or(EARLIER, |[_, until]| until.min(wait.end));
+            let wait = Slice {
+                begin,
+                end: LATER,
+                ..wait
+            };
+            (wait, None)
+        }))
+    }
+
+    /// Returns the first segment of a thread that has events of it at a time or later.
+    fn segment_at(&self, thread: ThreadId, time: Timestamp) -> Option<usize> {
+        let mut all = self.of_thread(thread).iter().map(|number| *number as usize);
+        all.find(|number| self.times_of(*number).is_some_and(|[_, last]| last >= time))
+    }
+
+    /// Returns the wait that is open before a segment of a thread and ends there, or in a later one
+    /// up to which nothing is missing.
+    fn ended_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Slice>> {
+        let all = self.of_thread(thread);
+        let place = all.partition_point(|other| (*other as usize) < number);
+        let mut before = None;
+        for number in all[place..].iter().map(|number| *number as usize) {
+            if before.is_some() && self.gaps.between(thread, before, Some(number)).is_some() {
+                return Ok(None);
+            }
+            let segment = self.segment(number)?;
+            if let Some(slices) = segment.thread(thread).filter(|slices| slices.is_running) {
+                let first = slices.ended.first();
+                return Ok(first.filter(|first| first.is_earlier_wait()).copied());
+            }
+            before = Some(number);
+        }
         Ok(None)
+    }
+
+    /// Returns the end of a wait of a thread that is open at the end of a segment.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn end_of_wait(
+        &self,
+        thread: ThreadId,
+        number: usize,
+        wait: &Slice,
+    ) -> io::Result<Timestamp> {
+        let index = self.index();
+        let first = index.as_ref().map_or(0, |index| index.block_begin(number));
+        let mut last = number;
+        for read in 0.. {
+            if let Some([missing, _]) = self.gap_after(thread, last) {
+                return Ok(missing);
+            }
+            let Some(next) = self.next_segment(thread, last + 1) else {
+                return Ok(LATER);
+            };
+            if let Some(index) = &index
+                && index.block_begin(next) != first
+            {
+                // Waits from one block into another are in the index.
+                let found = index.across(thread).iter();
+                let mut found = found.filter(|slice| slice.begin == wait.begin);
+                let found = found.find(|slice| slice.kind == wait.kind);
+                return Ok(found.map_or(LATER, |wait| wait.end));
+            }
+            if read >= MAX_READ && self.waits_for_index() {
+                return Ok(LATER);
+            }
+            let segment = self.segment(next)?;
+            if let Some(slices) = segment.thread(thread).filter(|slices| slices.is_running) {
+                let first = slices.ended.first();
+                let ended = first.filter(|first| first.is_earlier_wait());
+                return Ok(ended.map_or(LATER, |wait| wait.end));
+            }
+            last = next;
+        }
+        Ok(LATER)
+    }
+}
+
+/// The latest segment of a thread, while its segments are read one by one.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    segment: Option<Arc<Segment>>,
+    /// The wait that is open at its end.
+    wait: Option<Slice>,
+}
+
+impl Latest {
+    /// Passes the slices to `visit` that end in the next segment of the thread, or at a gap before
+    /// it.
+    ///
+    /// # Errors
+    /// If the file can't be read, or `InvalidData` if a segment is damaged.
+    pub(crate) fn follow(
+        &mut self,
+        trace: &Trace,
+        thread: ThreadId,
+        (number, segment): (usize, Arc<Segment>),
+        mut visit: impl FnMut(&Slice),
+    ) -> io::Result<()> {
+        let Some(slices) = segment.thread(thread) else {
+            return Ok(());
+        };
+        let before = self.segment.as_ref().and_then(|s| s.thread(thread));
+        let gap = trace.gap_before(thread, number);
+        if let Some((before, gap)) = before.zip(gap) {
+            let ended = before.ended_by(self.wait, gap, Some(slices));
+            ended.iter().rev().for_each(&mut visit);
+            self.wait = None;
+        }
+        let is_unknown = before.is_none() || gap.is_some() || slices.begins_in_wait();
+        if self.wait.is_none() && is_unknown && slices.needs_wait() {
+            let open = trace.open_wait(thread, number)?;
+            self.wait = open.map(|(wait, _)| wait);
+        }
+        slices.visit(&mut self.wait, visit);
+        self.segment = Some(segment);
+        Ok(())
+    }
+
+    /// Passes the slices to `visit` that are open at the end, callees before their caller. `span`
+    /// is the one whose segments were followed.
+    pub(crate) fn end(
+        &self,
+        trace: &Trace,
+        thread: ThreadId,
+        span: [Timestamp; 2],
+        visit: impl FnMut(&Slice),
+    ) {
+        let Some(last) = self.segment.as_ref().and_then(|s| s.thread(thread)) else {
+            return;
+        };
+        let open: Vec<Slice> = match trace.gap_at_end(thread, span) {
+            Some(gap) => last.ended_by(self.wait, gap, None),
+            None => last.open_at_end(self.wait).collect(),
+        };
+        open.iter().rev().for_each(visit);
     }
 }

@@ -141,7 +141,7 @@ impl Tile {
         self.levels = self.levels.max(1);
         self.wide.push(Rectangle {
             begin,
-            end: end.max(Timestamp(begin.0.saturating_add(1))),
+            end,
             level: 0,
             count: 1,
             method: NO_METHOD,

@@ -1,6 +1,7 @@
 //! Waits with what they are for.
 
-use crate::slice::{EARLIER, Kind, LATER};
+use crate::methods::NO_METHOD;
+use crate::slice::{EARLIER, Kind, LATER, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{Event, ObjectId, ThreadId, Timestamp};
@@ -128,10 +129,12 @@ impl Trace {
         let mut needs: BTreeMap<usize, BTreeSet<ThreadId>> = BTreeMap::new();
         for thread in threads {
             let numbers = self.segments_of(*thread, span);
-            // A wait that is open at the begin of the span begins in the thread's segment before.
-            let before = self.segments_until(*thread, span[0]).into_iter().rev();
-            let before = before.skip_while(|number| numbers.first().is_some_and(|n| number >= n));
-            for number in before.take(1).chain(numbers.iter().copied()) {
+            let open = match numbers.first() {
+                Some(first) => self.open_wait(*thread, *first)?,
+                None => None,
+            };
+            let before = open.and_then(|(_, number)| number);
+            for number in before.into_iter().chain(numbers) {
                 needs.entry(number).or_default().insert(*thread);
             }
         }
@@ -141,7 +144,8 @@ impl Trace {
                 visit(wait);
             }
         };
-        let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
+        // For each thread its latest segment, and the wait that is open at its end, if it is known.
+        let mut latest: BTreeMap<ThreadId, (usize, Option<Wait>)> = BTreeMap::new();
         for (number, threads) in needs {
             let mut waits = Waits {
                 threads: &threads,
@@ -149,43 +153,80 @@ impl Trace {
                 found: Vec::new(),
             };
             let walked = self.walk(number, &mut waits)?;
+            let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
             for thread in &threads {
-                if let Some([missing, _]) = self.gap_before(*thread, number)
-                    && let Some(begun) = open.remove(thread)
+                let before = latest.get(thread).copied();
+                let gap = self.gap_before(*thread, number);
+                match (before, gap) {
+                    (Some((_, Some(begun))), Some([missing, _])) => {
+                        let end = missing.max(begun.begin);
+                        visit(Wait { end, ..begun });
+                    }
+                    (Some((_, Some(begun))), None) => _ = open.insert(*thread, begun),
+                    _ => {}
+                }
+                let of_thread = walked.get(thread);
+                let is_silent = of_thread.is_none_or(|thread| !thread.is_running);
+                let mut found = waits.found.iter().filter(|wait| wait.thread == *thread);
+                let needs = is_silent || found.any(|wait| wait.begin == EARLIER);
+                if (before.is_none() || gap.is_some())
+                    && needs
+                    && let Some((wait, _)) = self.open_wait(*thread, number)?
                 {
-                    let end = missing.max(begun.begin);
-                    visit(Wait { end, ..begun });
+                    open.insert(*thread, Wait::unknown(*thread, &wait));
                 }
             }
             for wait in waits.found {
-                match open.remove(&wait.thread) {
-                    Some(begun) if wait.begin == EARLIER => visit(Wait {
-                        end: wait.end,
-                        ..begun
-                    }),
-                    None if wait.begin == EARLIER => {
-                        let begun = self.open_wait(wait.thread, number)?;
-                        let begin = begun.map_or(EARLIER, |begun| begun.begin);
-                        visit(Wait { begin, ..wait });
+                let begun = open.remove(&wait.thread);
+                match begun.filter(|_| wait.begin == EARLIER) {
+                    Some(begun) => {
+                        let end = wait.end;
+                        visit(Wait { end, ..begun });
                     }
-                    _ => visit(wait),
+                    None => visit(wait),
                 }
             }
             for thread in &threads {
-                let Some(walked) = walked.get(thread).filter(|thread| thread.is_running) else {
-                    continue;
-                };
-                match walked.open.last().and_then(|open| open.extra) {
-                    Some(wait) => open.insert(*thread, wait),
+                let walked = walked.get(thread).filter(|thread| thread.is_running);
+                let wait = match walked {
+                    Some(walked) => walked.open.last().and_then(|open| open.extra),
                     None => open.remove(thread),
                 };
+                latest.insert(*thread, (number, wait));
             }
         }
-        for (thread, wait) in open {
-            let gap = self.gap_at_end(thread, span);
-            let end = gap.map_or(wait.end, |[missing, _]| missing.max(wait.begin));
-            visit(Wait { end, ..wait });
+        for (thread, (number, wait)) in latest {
+            if let Some(wait) = wait {
+                let end = self.end_of_wait(thread, number, &wait.slice())?;
+                let end = end.max(wait.begin);
+                visit(Wait { end, ..wait });
+            }
         }
         Ok(())
+    }
+}
+
+impl Wait {
+    fn slice(&self) -> Slice {
+        Slice {
+            begin: self.begin,
+            end: self.end,
+            method: NO_METHOD,
+            level: self.level,
+            kind: self.kind,
+        }
+    }
+
+    /// Returns a wait of which only its times are known.
+    fn unknown(thread: ThreadId, wait: &Slice) -> Self {
+        Self {
+            thread,
+            begin: wait.begin,
+            end: wait.end,
+            level: wait.level,
+            kind: wait.kind,
+            object: ObjectId::NONE,
+            owner: ThreadId::NONE,
+        }
     }
 }

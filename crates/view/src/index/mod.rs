@@ -150,6 +150,25 @@ impl Index {
         self.across.get(&thread).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the first segment of the block that has a segment.
+    pub(crate) fn block_begin(&self, segment: usize) -> usize {
+        let blocks = self.directory.levels.first().map_or(&[][..], Vec::as_slice);
+        let after = blocks.partition_point(|block| block.segments[0] as usize <= segment);
+        after
+            .checked_sub(1)
+            .map_or(0, |number| blocks[number].segments[0] as usize)
+    }
+
+    /// Returns the wait of a thread that begins before a block, which begins at `time`, and does
+    /// not end before it.
+    pub(crate) fn wait_at(&self, thread: ThreadId, time: Timestamp) -> Option<Slice> {
+        let waits = self.across(thread).iter();
+        waits
+            .filter(|slice| !slice.kind.is_call() && slice.begin < time && slice.end >= time)
+            .max_by_key(|wait| wait.begin)
+            .copied()
+    }
+
     /// Returns the nodes at the top.
     pub(crate) fn top(&self) -> impl DoubleEndedIterator<Item = Place> + use<> {
         // The last nodes of a level may have none above.

@@ -2,8 +2,8 @@
 
 use super::Selection;
 use super::order::callers_first;
-use crate::segment::Segment;
 use crate::slice::{EARLIER, LATER};
+use crate::slices::Latest;
 use crate::{Slice, Trace, Wait};
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -37,14 +37,6 @@ pub(super) enum Collected {
 struct Gathered {
     threads: BTreeMap<ThreadId, (Vec<Slice>, Latest)>,
     found: usize,
-}
-
-/// The latest segment of a thread.
-#[derive(Default)]
-struct Latest {
-    segment: Option<Arc<Segment>>,
-    /// The wait that is open at its end.
-    wait: Option<Slice>,
 }
 
 /// Collects the selected part of a trace, if it has at most `max` slices. More are not kept.
@@ -134,9 +126,6 @@ fn gather(trace: &Trace, selection: &Selection, max: usize) -> io::Result<Gather
     for (number, threads) in needs {
         let segment = trace.segment(number)?;
         for (id, is_last) in threads {
-            let Some(slices) = segment.thread(id) else {
-                continue;
-            };
             let (kept, latest) = gathered.threads.entry(id).or_default();
             let found = &mut gathered.found;
             let mut innermost_first = |slice: &Slice| {
@@ -147,20 +136,11 @@ fn gather(trace: &Trace, selection: &Selection, max: usize) -> io::Result<Gather
                     }
                 }
             };
-            if let Some(gap) = trace.gap_before(id, number) {
-                let before = latest.segment.as_ref().and_then(|s| s.thread(id));
-                let ended = before.map(|before| before.ended_by(latest.wait, gap, Some(slices)));
-                let ended = ended.unwrap_or_default();
-                ended.iter().rev().for_each(&mut innermost_first);
-                latest.wait = slices.wait_after(gap);
-            }
-            slices.visit(&mut latest.wait, &mut innermost_first);
+            let segment = Arc::clone(&segment);
+            latest.follow(trace, id, (number, segment), &mut innermost_first)?;
             if is_last {
-                let gap = trace.gap_at_end(id, span);
-                let open = trace.open_at_end(slices, latest.wait, gap);
-                open.iter().rev().for_each(innermost_first);
+                latest.end(trace, id, span, innermost_first);
             }
-            latest.segment = Some(Arc::clone(&segment));
         }
         if gathered.found > max {
             break;
