@@ -1,62 +1,229 @@
-//! Slices of a block at a higher resolution than the index has, from the trail.
+//! Slices of a block at higher resolutions than the index has, from the trail.
+//!
+//! A block is read when a picture needs bins that are shorter than those of the index. Until then,
+//! the picture is coarse. What was read is kept at three resolutions, of which each has bins half
+//! as long as those of the one before: people often look closer next.
 
-use crate::index::{Bins, Detail};
+use crate::cache::Cache;
+use crate::index::{Bins, Detail, Index, PackedDetail, Place};
 use crate::slice::{EARLIER, Kind, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{ThreadId, Timestamp};
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::io;
-use std::mem::size_of;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// The slices of all threads that end in a block, at a resolution.
+/// Number of resolutions at which a block is kept when it was read.
+const RESOLUTIONS: u8 = 3;
+/// Maximum memory of blocks, in bytes.
+const MAX_BYTES: usize = 32 << 20;
+/// Number of locks, so that two do not read the same block at a time.
+const LOCKS: usize = 64;
+/// A block that no picture has needed for so long is not read any more.
+const FORGOTTEN: Duration = Duration::from_secs(2);
+
+/// A block, and which of its resolutions: the first three, the next three, and so on.
+pub(crate) type Step = (Place, u8);
+
+/// The blocks of a trace at higher resolutions than the index has.
 #[derive(Debug)]
-pub(crate) struct Finer {
-    pub(crate) bins: Bins,
-    pub(crate) threads: FxHashMap<ThreadId, Detail>,
+pub(crate) struct FinerBlocks {
+    cache: Mutex<Cache<Step, Finer>>,
+    locks: Vec<Mutex<()>>,
+    /// What is to be read, and when a picture has needed it. The last one comes first.
+    queue: Mutex<Vec<(Step, Instant)>>,
+    /// What can't be read.
+    failed: Mutex<BTreeSet<Step>>,
 }
 
-impl Finer {
-    /// Reads a block.
+/// The slices of all threads that end in a block, at some resolutions.
+#[derive(Debug)]
+pub(crate) struct Finer {
+    origin: Timestamp,
+    /// By power, the greatest first.
+    resolutions: Vec<(u8, FxHashMap<ThreadId, PackedDetail>)>,
+}
+
+impl Default for FinerBlocks {
+    fn default() -> Self {
+        Self {
+            cache: Mutex::new(Cache::new(MAX_BYTES)),
+            locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
+            queue: Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+}
+
+/// Returns the step that has the bins of 2^`power` ns of a block.
+pub(crate) fn step(index: &Index, block: Place, power: u8) -> Step {
+    let steps = index.bins(block).power.saturating_sub(power).max(1);
+    (block, (steps - 1) / RESOLUTIONS)
+}
+
+/// Returns the powers of a step, the greatest first.
+fn powers(index: &Index, (block, number): Step) -> Vec<u8> {
+    let first = index
+        .bins(block)
+        .power
+        .saturating_sub(number.saturating_mul(RESOLUTIONS));
+    let mut powers: Vec<u8> = (1..=RESOLUTIONS)
+        .map(|less| first.saturating_sub(less))
+        .collect();
+    powers.dedup();
+    powers
+}
+
+impl FinerBlocks {
+    /// Returns a step of a block if it was read.
+    pub(crate) fn get(&self, step: Step) -> Option<Arc<Finer>> {
+        self.cache.lock().get(step)
+    }
+
+    /// Returns true if a step of a block can't be read.
+    pub(crate) fn has_failed(&self, step: Step) -> bool {
+        self.failed.lock().contains(&step)
+    }
+
+    /// Says that a picture needs steps of blocks. The last one is read first.
+    pub(crate) fn ask(&self, steps: impl Iterator<Item = Step>) {
+        let queue = &mut *self.queue.lock();
+        let now = Instant::now();
+        for step in steps {
+            queue.retain(|(other, _)| *other != step);
+            queue.push((step, now));
+        }
+    }
+
+    /// Reads the step that was asked for last. Returns false if there is none.
+    pub(crate) fn read_next(&self, trace: &Trace) -> bool {
+        let next = {
+            let queue = &mut *self.queue.lock();
+            queue.retain(|(_, asked)| asked.elapsed() < FORGOTTEN);
+            queue.pop()
+        };
+        let Some((step, _)) = next else {
+            return false;
+        };
+        if let Some(index) = trace.index()
+            && self.read(trace, &index, step).is_err()
+        {
+            self.failed.lock().insert(step);
+        }
+        true
+    }
+
+    /// Returns a step of a block, and reads it if needed.
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
-    pub(crate) fn read(trace: &Trace, [first, end]: [u32; 2], bins: Bins) -> io::Result<Self> {
-        let mut threads: FxHashMap<ThreadId, Detail> = FxHashMap::default();
-        // Waits that have begun in the block.
-        let mut waits: FxHashMap<ThreadId, Timestamp> = FxHashMap::default();
-        for number in first..end {
-            let walked = trace.walk(number as usize, &mut Visitor { bins })?;
-            for (id, thread) in walked {
-                let mut state = thread.state;
-                if !thread.is_running {
-                    continue;
-                }
-                let begin = waits.remove(&id);
-                // A wait that began in another block is in the index.
-                if let Some((wait, begin)) = state.ended_wait.zip(begin) {
-                    let wait = Slice { begin, ..wait };
-                    state.detail.push_front(&wait, bins);
-                }
-                let open = thread.open.last().map(|open| open.extra);
-                if let Some(wait) = open.filter(|slice| !slice.kind.is_call()) {
-                    waits.insert(id, wait.begin);
-                }
-                threads.entry(id).or_default().append(state.detail);
-            }
+    pub(crate) fn read(&self, trace: &Trace, index: &Index, step: Step) -> io::Result<Arc<Finer>> {
+        let (level, number) = step.0;
+        let _lock = self.locks[(level + number) % LOCKS].lock();
+        if let Some(finer) = self.get(step) {
+            return Ok(finer);
         }
-        threads.values_mut().for_each(Detail::shrink);
-        Ok(Self { bins, threads })
+        let origin = trace.span()[0];
+        let finer = Finer::read(trace, index.segments(step.0), origin, &powers(index, step))?;
+        let bytes = finer.bytes();
+        let finer = Arc::new(finer);
+        self.cache.lock().put(step, Arc::clone(&finer), bytes);
+        Ok(finer)
+    }
+}
+
+impl Finer {
+    /// Reads a block. The powers are of its resolutions, the greatest first.
+    fn read(
+        trace: &Trace,
+        segments: [u32; 2],
+        origin: Timestamp,
+        powers: &[u8],
+    ) -> io::Result<Self> {
+        let bins = |power| Bins { origin, power };
+        let mut resolutions = Vec::new();
+        let mut last: Option<u8> = None;
+        let mut threads = FxHashMap::default();
+        for power in powers.iter().rev().copied() {
+            match last {
+                None => threads = read_threads(trace, segments, bins(power))?,
+                Some(last) => threads
+                    .values_mut()
+                    .for_each(|detail| detail.coarsen(bins(last), bins(power))),
+            }
+            last = Some(power);
+            let mut packed = FxHashMap::default();
+            for (id, detail) in &threads {
+                let of_thread = PackedDetail::new(detail, origin);
+                let of_thread = of_thread.ok_or(io::ErrorKind::FileTooLarge)?;
+                packed.insert(*id, of_thread);
+            }
+            resolutions.insert(0, (power, packed));
+        }
+        Ok(Self {
+            origin,
+            resolutions,
+        })
+    }
+
+    /// Returns the slices of a thread with bins of at most 2^`power` ns, or the shortest that are
+    /// there.
+    pub(crate) fn detail(&self, thread: ThreadId, power: u8) -> Option<(Detail, Bins)> {
+        let mut all = self.resolutions.iter();
+        let fitting = all.find(|(other, _)| *other <= power);
+        let (power, threads) = fitting.or(self.resolutions.last())?;
+        let bins = Bins {
+            origin: self.origin,
+            power: *power,
+        };
+        let detail = match threads.get(&thread) {
+            Some(packed) => packed.detail(self.origin)?,
+            None => Detail::default(),
+        };
+        Some((detail, bins))
     }
 
     /// Returns about how many bytes of memory it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let all = self.threads.values().map(Detail::counts);
-        let sizes = all.map(|[cells, long]| {
-            cells * size_of::<crate::index::Cell>() + long * size_of::<Slice>() + 200
-        });
-        sizes.sum()
+    fn bytes(&self) -> usize {
+        let threads = self.resolutions.iter().flat_map(|(_, threads)| threads);
+        threads.map(|(_, packed)| packed.bytes() + 100).sum()
     }
+}
+
+/// Reads the slices of all threads that end in a block.
+fn read_threads(
+    trace: &Trace,
+    [first, end]: [u32; 2],
+    bins: Bins,
+) -> io::Result<FxHashMap<ThreadId, Detail>> {
+    let mut threads: FxHashMap<ThreadId, Detail> = FxHashMap::default();
+    // Waits that have begun in the block.
+    let mut waits: FxHashMap<ThreadId, Timestamp> = FxHashMap::default();
+    for number in first..end {
+        let walked = trace.walk(number as usize, &mut Visitor { bins })?;
+        for (id, thread) in walked {
+            let mut state = thread.state;
+            if !thread.is_running {
+                continue;
+            }
+            let begin = waits.remove(&id);
+            // A wait that began in another block is in the index.
+            if let Some((wait, begin)) = state.ended_wait.zip(begin) {
+                let wait = Slice { begin, ..wait };
+                state.detail.push_front(&wait, bins);
+            }
+            let open = thread.open.last().map(|open| open.extra);
+            if let Some(wait) = open.filter(|slice| !slice.kind.is_call()) {
+                waits.insert(id, wait.begin);
+            }
+            threads.entry(id).or_default().append(state.detail);
+        }
+    }
+    Ok(threads)
 }
 
 /// Collects the slices of a segment.

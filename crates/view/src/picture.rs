@@ -1,19 +1,24 @@
 //! Pictures of long spans, which the index makes quick.
 
+use crate::finer;
 use crate::index::{Index, Place};
 use crate::slice::LATER;
 use crate::tile::Tile;
 use crate::trace::Trace;
 use jtrail_model::{ThreadId, Timestamp};
+use std::cmp::Reverse;
 use std::io;
 use std::time::{Duration, Instant};
 
 /// Number of segments up to which a picture needs no index.
 const FEW: usize = 2;
+/// About what it takes to read a block.
+const OF_BLOCK: Duration = Duration::from_millis(30);
 
 impl Trace {
     /// Returns the picture of a thread's slices in a span, of so many pixels. It may be coarse if
-    /// `time` is over, and while an index is being made.
+    /// `time` is over, and while an index is being made. Then [`Self::read_ahead`] reads what is
+    /// missing.
     ///
     /// # Errors
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
@@ -36,7 +41,7 @@ impl Trace {
                 thread,
                 span,
                 power,
-                until: Instant::now() + time,
+                until: Instant::now().checked_add(time),
             };
             picture.draw(&mut tile)?;
         } else if self.is_estimated(segments.len()) {
@@ -59,8 +64,8 @@ struct Picture<'t> {
     span: [Timestamp; 2],
     /// Pixels are 2^`power` ns wide.
     power: u8,
-    /// What takes longer is left coarse.
-    until: Instant,
+    /// What takes longer is left coarse; nothing if `None`.
+    until: Option<Instant>,
 }
 
 impl Picture<'_> {
@@ -117,22 +122,45 @@ impl Picture<'_> {
         Ok(())
     }
 
-    /// Draws blocks whose bins are wider than pixels from the trail, as many as there is time for.
+    /// Draws blocks whose bins are wider than pixels, as far as they were read or there is time for
+    /// it. The others are read later, from the middle of the span on.
     fn draw_blocks(&self, blocks: &[Place], tile: &mut Tile) -> io::Result<()> {
+        let mut later = Vec::new();
         for place in blocks {
-            let is_late = Instant::now() >= self.until;
-            let finer = self.trace.finer(*place, self.index, self.power, is_late)?;
-            if let Some(finer) = finer {
-                if let Some(detail) = finer.threads.get(&self.thread) {
-                    tile.add_detail(detail, finer.bins);
+            let step = finer::step(self.index, *place, self.power);
+            let blocks = &self.trace.finer;
+            let finer = match blocks.get(step) {
+                Some(finer) => Some(finer),
+                None if self.has_time() || blocks.has_failed(step) => {
+                    Some(blocks.read(self.trace, self.index, step)?)
                 }
-                continue;
-            }
-            let bins = self.index.bins(*place);
-            if let Some(detail) = self.index.detail(*place, self.thread)? {
+                None => {
+                    later.push(step);
+                    let coarser = (0..step.1).rev().map(|number| (*place, number));
+                    coarser.filter_map(|step| blocks.get(step)).next()
+                }
+            };
+            let finer = finer.and_then(|finer| finer.detail(self.thread, self.power));
+            if let Some((detail, bins)) = finer {
                 tile.add_detail(&detail, bins);
+            } else if let Some(detail) = self.index.detail(*place, self.thread)? {
+                tile.add_detail(&detail, self.index.bins(*place));
             }
         }
+        if !later.is_empty() {
+            tile.set_coarse();
+            let middle = later.len() / 2;
+            let mut places: Vec<usize> = (0..later.len()).collect();
+            places.sort_by_key(|place| Reverse(place.abs_diff(middle)));
+            let later = places.into_iter().map(|place| later[place]);
+            self.trace.finer.ask(later);
+        }
         Ok(())
+    }
+
+    /// Returns true if a block can be read before the time is over.
+    fn has_time(&self) -> bool {
+        self.until
+            .is_none_or(|until| Instant::now() + OF_BLOCK < until)
     }
 }

@@ -1,9 +1,9 @@
 //! An open trail.
 
 use crate::cache::Cache;
-use crate::finer::Finer;
+use crate::finer::FinerBlocks;
 use crate::gaps::{Gap, Gaps};
-use crate::index::{self, Bins, Index, IndexSizes, Place};
+use crate::index::{self, Index, IndexSizes};
 use crate::methods::Methods;
 use crate::opening::{lists_open_calls, names, times};
 use crate::readers::Readers;
@@ -25,13 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MAX_SEGMENTS: usize = 32 << 20;
 /// Maximum memory of the states of threads at the begins of segments, in bytes.
 const MAX_STARTS: usize = 8 << 20;
-/// Maximum memory of blocks at a higher resolution than the index has, in bytes.
-const MAX_FINER: usize = 32 << 20;
-/// How many times the pixels of a picture are as long as the bins of what is kept for it, as a
-/// power of two: what is shown next is often a bit closer.
-const FINER: u8 = 2;
-/// Number of locks, so that two do not read the same block at a time.
-const LOCKS: usize = 64;
+/// Number of locks, so that two do not decode the same segment at a time.
+const LOCKS: usize = 16;
 
 /// An open trail, of which parts are read when they are asked for. Threads may ask at the same
 /// time.
@@ -49,7 +44,7 @@ pub struct Trace {
     /// True if an index is being made.
     is_waiting: AtomicBool,
     starts: Mutex<Cache<usize, Vec<StartOfThread>>>,
-    finer: Mutex<Cache<Place, Finer>>,
+    pub(crate) finer: FinerBlocks,
     locks: Vec<Mutex<()>>,
 }
 
@@ -92,7 +87,7 @@ impl Trace {
             index: RwLock::default(),
             is_waiting: AtomicBool::default(),
             starts: Mutex::new(Cache::new(MAX_STARTS)),
-            finer: Mutex::new(Cache::new(MAX_FINER)),
+            finer: FinerBlocks::default(),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         };
         if !is_checked {
@@ -312,7 +307,12 @@ impl Trace {
 
     /// Returns a decoded segment.
     pub(crate) fn segment(&self, number: usize) -> io::Result<Arc<Segment>> {
-        if let Some(segment) = self.cache.lock().get(number) {
+        let cached = || self.cache.lock().get(number);
+        if let Some(segment) = cached() {
+            return Ok(segment);
+        }
+        let _lock = self.locks[number % LOCKS].lock();
+        if let Some(segment) = cached() {
             return Ok(segment);
         }
         let segment = Segment::decode(self, number)?;
@@ -331,6 +331,12 @@ impl Trace {
     /// Says if there will be an index.
     pub(crate) fn set_waiting(&self, is_waiting: bool) {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
+    }
+
+    /// Reads more of what pictures need that were coarse. Returns false if there is nothing to
+    /// read.
+    pub fn read_ahead(&self) -> bool {
+        self.finer.read_next(self)
     }
 
     /// Returns the index, if there is one.
@@ -395,43 +401,6 @@ impl Trace {
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Index::build(self, sizes, out, progress)
-    }
-
-    /// Returns the slices of a block at a resolution of at least 2^`power` ns. If `is_late`, only
-    /// what is there already.
-    ///
-    /// # Errors
-    /// If the file can't be read, or `InvalidData` if a segment is damaged.
-    pub(crate) fn finer(
-        &self,
-        block: Place,
-        index: &Index,
-        power: u8,
-        is_late: bool,
-    ) -> io::Result<Option<Arc<Finer>>> {
-        let cached = || {
-            let finer = self.finer.lock().get(block);
-            finer.filter(|finer| finer.bins.power <= power)
-        };
-        if let Some(finer) = cached() {
-            return Ok(Some(finer));
-        }
-        if is_late {
-            return Ok(None);
-        }
-        let _lock = self.locks[block.1 % LOCKS].lock();
-        if let Some(finer) = cached() {
-            return Ok(Some(finer));
-        }
-        let bins = Bins {
-            origin: self.span[0],
-            power: power.saturating_sub(FINER),
-        };
-        let finer = Finer::read(self, index.segments(block), bins)?;
-        let bytes = finer.bytes();
-        let finer = Arc::new(finer);
-        self.finer.lock().put(block, Arc::clone(&finer), bytes);
-        Ok(Some(finer))
     }
 
     /// Returns the first segment with events of a thread, from a segment on.

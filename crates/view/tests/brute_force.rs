@@ -594,8 +594,14 @@ proptest! {
             }
             for thread in 1..=THREADS {
                 let slices = maker.slices(&trace, thread);
-                let tile = trace.tile(ThreadId(thread), times, 1 << width, Time::MAX / 4).expect("a picture");
-                prop_assert!(!tile.is_coarse());
+                let tile = |time| trace.tile(ThreadId(thread), times, 1 << width, time).expect("a picture");
+                // What a picture lacks is read later.
+                let hasty = tile(Time::ZERO);
+                while trace.read_ahead() {}
+                let sharp = tile(Time::ZERO);
+                prop_assert!(!sharp.is_coarse() && (hasty.is_coarse() || hasty == sharp));
+                let tile = tile(Time::MAX / 4);
+                prop_assert_eq!(&tile, &sharp);
                 assert_same(&tile.rectangles(), &picture(&slices, span, 1 << width), span, &format!("thread {thread} {span:?} {width}"));
             }
         }

@@ -22,8 +22,6 @@ const PATIENCE_MS = 300_000;
 /** Longest wait for a sharp picture after a movement. */
 const SHARP_MS = 20_000;
 const POLL_MS = 10;
-/** A coarse tile that the page has not asked for again by then is out of its view. */
-const FORGOTTEN_MS = 3000;
 
 const { values: options, positionals: traces } = parseArgs({
   allowPositionals: true,
@@ -79,8 +77,6 @@ class Requests {
     this.answers = [];
     this.cancelled = 0;
     this.open = new Set();
-    /** When coarse tiles arrived, by their query. */
-    this.coarse = new Map();
     page.on('request', (request) => this.open.add(request));
     page.on('requestfailed', (request) => {
       this.open.delete(request);
@@ -101,8 +97,6 @@ class Requests {
     } catch {
       // The body is gone if the page is.
     }
-    if (isCoarse) this.coarse.set(search, performance.now());
-    else this.coarse.delete(search);
     this.answers.push({ path: pathname, search, ms: responseEnd - requestStart, isCoarse, share });
     this.open.delete(request);
   }
@@ -111,11 +105,11 @@ class Requests {
     return this.answers.slice(from).filter((answer) => answer.path === path);
   }
 
-  /** True if no tile is on its way, and none in view is coarse. */
-  get isSharp() {
-    const recent = performance.now() - FORGOTTEN_MS;
-    return ![...this.open].some((request) => request.url().includes('/api/tile')) && ![...this.coarse.values()].some((time) => time > recent);
-  }
+}
+
+/** Returns true if all of the timeline is there and nothing in it is coarse. */
+async function isSharp(page) {
+  return (await page.locator('.timeline canvas').getAttribute('aria-busy')) === 'false';
 }
 
 /** Opens a trace in a new server and a new page, until there is a heat map and a tile. */
@@ -136,9 +130,9 @@ async function open(browser, trace) {
 }
 
 /** Waits until the whole picture is there. Returns how long that took since the begin. */
-async function complete({ requests, begin }) {
+async function complete({ page, requests, begin }) {
   const heats = () => requests.of('/api/heat').at(-1).share >= 1 && requests.of('/api/lanes').at(-1)?.share >= 1;
-  const done = await until(() => heats() && requests.isSharp, PATIENCE_MS);
+  const done = await until(() => heats() && isSharp(page), PATIENCE_MS);
   return done === null ? null : performance.now() - begin;
 }
 
@@ -163,7 +157,7 @@ async function wander(page, requests) {
     if (random() < 0.3) await page.mouse.wheel(400 * (random() - 0.5) * 4, 0);
     const stopped = performance.now();
     await pause(50);
-    const done = await until(() => requests.isSharp, SHARP_MS);
+    const done = await until(() => isSharp(page), SHARP_MS);
     if (done === null) blurred.push(SHARP_MS);
     else sharp.push(performance.now() - stopped);
   }

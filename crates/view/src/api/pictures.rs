@@ -14,7 +14,7 @@ use std::time::Duration;
 const MAGIC: u32 = 0x4c54_544a;
 
 /// Time after which a picture stays coarse, and the page asks again.
-const TILE_TIME: Duration = Duration::from_millis(40);
+const TILE_TIME: Duration = Duration::from_millis(15);
 
 /// Maximum width of a picture in pixels.
 const MAX_WIDTH: u32 = 16_384;

@@ -69,6 +69,14 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Reads more of what pictures need that were coarse, about 30 ms long. Returns false if there
+    /// is nothing to read. Threads that have no question to answer should do so.
+    pub fn read_ahead(&self) -> bool {
+        self.0.iter().any(|opened| opened.trace.read_ahead())
+    }
+}
+
 /// Something that is made in parts, by what it is about.
 type Kept<K, V> = Mutex<Vec<(K, Arc<Mutex<V>>)>>;
 

@@ -175,15 +175,6 @@ impl Detail {
         }
     }
 
-    /// Frees memory that is not used.
-    pub(crate) fn shrink(&mut self) {
-        for level in &mut self.levels {
-            level.cells.shrink_to_fit();
-            level.long.shrink_to_fit();
-        }
-        self.levels.shrink_to_fit();
-    }
-
     /// Returns the number of cells and of long slices.
     pub(crate) fn counts(&self) -> [usize; 2] {
         let cells = self.levels.iter().map(|level| level.cells.len()).sum();

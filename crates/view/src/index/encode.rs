@@ -11,19 +11,25 @@ use jtrail_model::{ThreadId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// zstd's compression level. Parts are small, and are written once.
+/// zstd's compression level for files. Parts are small, and are written once.
 const LEVEL: i32 = 6;
+/// zstd's compression level for memory.
+const QUICK_LEVEL: i32 = 1;
 /// Maximum size of a part before compression, in bytes.
 const MAX_BYTES: usize = 256 << 20;
 
 /// Compresses a value. Returns `None` if it is too large for the index.
 pub(super) fn pack(value: &impl Serialize) -> Option<Vec<u8>> {
+    pack_at(LEVEL, value)
+}
+
+fn pack_at(level: i32, value: &impl Serialize) -> Option<Vec<u8>> {
     let bytes = postcard::to_stdvec(value).ok()?;
     if bytes.len() > MAX_BYTES {
         return None;
     }
     let mut out = (bytes.len() as u32).to_le_bytes().to_vec();
-    out.extend(zstd::bulk::compress(&bytes, LEVEL).ok()?);
+    out.extend(zstd::bulk::compress(&bytes, level).ok()?);
     Some(out)
 }
 
@@ -136,6 +142,28 @@ impl DetailColumns {
             levels.push(level);
         }
         Some(Detail { levels })
+    }
+}
+
+/// A [`Detail`] in little memory.
+#[derive(Debug)]
+pub(crate) struct PackedDetail(Vec<u8>);
+
+impl PackedDetail {
+    /// Compresses the slices of a thread. Returns `None` if they are too large.
+    pub(crate) fn new(detail: &Detail, origin: Timestamp) -> Option<Self> {
+        let packed = pack_at(QUICK_LEVEL, &DetailColumns::new(detail, origin))?;
+        Some(Self(packed))
+    }
+
+    /// Returns how many bytes of memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the slices. `origin` is the one that they were compressed with.
+    pub(crate) fn detail(&self, origin: Timestamp) -> Option<Detail> {
+        unpack::<DetailColumns>(&self.0)?.detail(origin)
     }
 }
 

@@ -39,6 +39,7 @@ mod summary;
 
 pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
 pub use build::IndexSizes;
+pub(crate) use encode::PackedDetail;
 pub(crate) use facts::Facts;
 pub(crate) use lanes::Lanes;
 pub(crate) use methods::{OfThread, ThreadMethods};

@@ -10,7 +10,9 @@ const MOST_REQUESTS = 5;
 const MEMORY = 160 * 1024 * 1024;
 /** Bytes of an image for each pixel and level: three rows of four bytes. */
 const IMAGE_BYTES = 12;
-const ASK_AGAIN_MS = 700;
+/** A coarse tile is asked for again after this time, then after twice as long, and so on. */
+const ASK_AGAIN_MS = 90;
+const ASK_AGAIN_MOST_MS = 720;
 const MOST_FAILURES = 3;
 const FORGIVE_MS = 5000;
 
@@ -40,10 +42,14 @@ export class Tiles {
   private readonly cache = new Cache<LoadedTile>(MEMORY);
   private readonly pending = new Map<string, AbortController>();
   private readonly failures = new Map<string, number>();
+  /** How often coarse tiles were asked for. */
+  private readonly asked = new Map<string, number>();
   /** Why the last tile that was asked for did not arrive. */
   problem: string | null = null;
   private queue: Wanted[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** When coarse tiles are asked for again. */
+  private askAt = 0;
 
   constructor(
     private readonly source: Source,
@@ -68,14 +74,18 @@ export class Tiles {
     return this.cache.size;
   }
 
-  /** Asks for tiles, in this order. What was asked for before and is not in the list is cancelled. */
-  want(list: readonly Wanted[]): void {
+  /**
+   * Asks for tiles, in this order. What was asked for before and is not in the list is cancelled. Returns true if all are
+   * there, and none is coarse.
+   */
+  want(list: readonly Wanted[]): boolean {
     const keys = new Set(list.map((wanted) => wanted.key));
     for (const [key, controller] of this.pending) {
       if (keys.has(key)) continue;
       controller.abort();
       this.pending.delete(key);
     }
+    for (const key of this.asked.keys()) if (!keys.has(key)) this.asked.delete(key);
     const now = performance.now();
     this.queue = list.filter(({ key }) => {
       if (this.pending.has(key) || (this.failures.get(key) ?? 0) >= MOST_FAILURES) return false;
@@ -83,6 +93,7 @@ export class Tiles {
       return !loaded || loaded.staleAt <= now;
     });
     this.start();
+    return list.every(({ key }) => this.cache.get(key)?.tile.isCoarse === false);
   }
 
   /** Tiles that reach beyond a time are asked for again: the trace has grown. */
@@ -105,12 +116,13 @@ export class Tiles {
     try {
       const tile = await this.source.tile(this.trace, thread, span, width, controller.signal);
       if (controller.signal.aborted) return;
-      const staleAt = tile.isCoarse ? performance.now() + ASK_AGAIN_MS : Infinity;
+      const staleAt = tile.isCoarse ? performance.now() + this.patience(key) : Infinity;
+      if (!tile.isCoarse) this.asked.delete(key);
       const runs = mergedRuns(tile, (2 * (span.until - span.from)) / width);
       this.cache.set(key, { tile, span, width, runs, image: null, imageKey: '', wide: null, staleAt }, tileBytes(tile) + width * tile.levels * IMAGE_BYTES);
       this.failures.delete(key);
       this.problem = null;
-      if (staleAt !== Infinity) this.askAgain();
+      if (staleAt !== Infinity) this.askAgain(staleAt);
     } catch (error) {
       if (!controller.signal.aborted) this.fail(key, error);
     } finally {
@@ -132,8 +144,22 @@ export class Tiles {
     }, FORGIVE_MS);
   }
 
-  private askAgain(): void {
+  /** Returns after which time a coarse tile is asked for again, in ms. */
+  private patience(key: string): number {
+    const asked = this.asked.get(key) ?? 0;
+    this.asked.set(key, asked + 1);
+    return Math.min(ASK_AGAIN_MOST_MS, ASK_AGAIN_MS * 2 ** asked);
+  }
+
+  private askAgain(at: number): void {
+    if (this.timer !== undefined && this.askAt <= at) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(this.onLoad, ASK_AGAIN_MS + 20);
+    this.askAt = at;
+    const ask = () => {
+      this.timer = undefined;
+      this.onLoad();
+    };
+    // Tiles that arrived a bit later are asked for together with this one.
+    this.timer = setTimeout(ask, at - performance.now() + 20);
   }
 }

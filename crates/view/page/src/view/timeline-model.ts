@@ -21,6 +21,8 @@ export class TimelineModel {
   width = 1;
   height = 1;
   focus: Box | null = null;
+  /** False while a part of the picture is missing or coarse. */
+  isSharp = false;
   /** The selected span while it is being dragged. */
   dragged: { from: number; until: number } | null = null;
   private tileWidth = 1024;
@@ -80,7 +82,7 @@ export class TimelineModel {
       callEnd: answer?.end ?? null,
       end: session.info(trace).duration,
     });
-    session.tiles[trace]!.want(wanted);
+    this.isSharp = session.tiles[trace]!.want(wanted);
     this.askDensity(tracks);
   }
 

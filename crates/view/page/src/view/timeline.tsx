@@ -44,6 +44,7 @@ export function Timeline({ trace }: { trace: number }): JSX.Element {
   const picture = usePicture((frame) => {
     scrollToThread();
     model.draw(frame.pen, frame.measure, frame.theme, frame.width, frame.height, frame.ratio);
+    picture.canvas?.setAttribute('aria-busy', String(!model.isSharp));
   });
   const tracks = model.layout();
   const total = totalHeight(tracks) + AXIS_HEIGHT;

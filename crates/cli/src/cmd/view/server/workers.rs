@@ -1,20 +1,23 @@
 //! Threads that answer the questions of all connections.
 
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use jtrail_view::api::{Answer, Session};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// A few threads answer the questions of all connections. With one for each connection, the memory
 /// that answers take for a moment would be spread over as many heaps.
-pub(super) struct Workers(SyncSender<Question>);
+///
+/// Threads without a question read what pictures need that were coarse. One of them stays free.
+pub(super) struct Workers(Sender<Question>);
 
 struct Question {
     path: String,
     query: String,
-    reply: SyncSender<Answer>,
+    reply: Sender<Answer>,
 }
 
 impl Workers {
@@ -24,11 +27,15 @@ impl Workers {
     /// If no thread can be started.
     pub(super) fn start(session: &Arc<Session>) -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, usize::from) + 1;
-        let (sender, questions) = sync_channel(0);
-        let questions = Arc::new(Mutex::new(questions));
+        let (sender, questions) = bounded(0);
+        let may_read = Arc::new(AtomicUsize::new(count - 1));
         for _ in 0..count {
-            let (session, questions) = (Arc::clone(session), Arc::clone(&questions));
-            thread::Builder::new().spawn(move || work(&session, &questions))?;
+            let worker = Worker {
+                session: Arc::clone(session),
+                questions: questions.clone(),
+                may_read: Arc::clone(&may_read),
+            };
+            thread::Builder::new().spawn(move || worker.work())?;
         }
         Ok(Self(sender))
     }
@@ -38,7 +45,7 @@ impl Workers {
     /// # Errors
     /// If there is none because of an internal error.
     pub(super) fn answer(&self, path: &str, query: &str) -> io::Result<Answer> {
-        let (reply, answer) = sync_channel(1);
+        let (reply, answer) = bounded(1);
         let question = Question {
             path: path.to_owned(),
             query: query.to_owned(),
@@ -50,21 +57,46 @@ impl Workers {
     }
 }
 
-/// Answers questions until there can be no more.
-fn work(session: &Session, questions: &Mutex<Receiver<Question>>) {
-    loop {
-        let next = questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(question) = next else {
-            return;
-        };
-        let answer = || session.answer(&question.path, &question.query);
-        // After a panic, this question has no answer, and the next ones have.
-        if let Ok(answer) = catch_unwind(AssertUnwindSafe(answer)) {
-            // Who has asked may be gone.
-            let _ = question.reply.send(answer);
+struct Worker {
+    session: Arc<Session>,
+    questions: Receiver<Question>,
+    /// Number of threads that may still begin to read ahead.
+    may_read: Arc<AtomicUsize>,
+}
+
+impl Worker {
+    /// Answers questions until there can be no more.
+    fn work(&self) {
+        loop {
+            let next = match self.questions.try_recv() {
+                Err(TryRecvError::Empty) if self.reads_ahead() => continue,
+                Err(TryRecvError::Empty) => self.questions.recv().ok(),
+                Err(TryRecvError::Disconnected) => None,
+                Ok(question) => Some(question),
+            };
+            let Some(question) = next else {
+                return;
+            };
+            let answer = || self.session.answer(&question.path, &question.query);
+            // After a panic, this question has no answer, and the next ones have.
+            if let Ok(answer) = catch_unwind(AssertUnwindSafe(answer)) {
+                // Who has asked may be gone.
+                let _ = question.reply.send(answer);
+            }
         }
+    }
+
+    /// Reads what pictures need. Returns false if there is nothing to read, or too many threads
+    /// read already.
+    fn reads_ahead(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        if self.may_read.fetch_update(success, failure, less).is_err() {
+            return false;
+        }
+        let read = || self.session.read_ahead();
+        let has_read = catch_unwind(AssertUnwindSafe(read)).unwrap_or(false);
+        self.may_read.fetch_add(1, Ordering::AcqRel);
+        has_read
     }
 }
