@@ -1,6 +1,7 @@
 //! An open trail.
 
 use crate::cache::Cache;
+use crate::cpu::Readings;
 use crate::finer::Finer;
 use crate::gaps::{Gap, Gaps};
 use crate::index::{self, Bins, Index, IndexSizes, Place};
@@ -17,6 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::size_of;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +29,8 @@ const MAX_SEGMENTS: usize = 32 << 20;
 const MAX_STARTS: usize = 8 << 20;
 /// Maximum memory of blocks at a higher resolution than the index has, in bytes.
 const MAX_FINER: usize = 32 << 20;
+/// Maximum memory of the readings of CPU time of segments, in bytes.
+const MAX_READINGS: usize = 2 << 20;
 /// How many times the pixels of a picture are as long as the bins of what is kept for it, as a
 /// power of two: what is shown next is often a bit closer.
 const FINER: u8 = 2;
@@ -50,6 +54,8 @@ pub struct Trace {
     is_waiting: AtomicBool,
     starts: Mutex<Cache<usize, Vec<StartOfThread>>>,
     finer: Mutex<Cache<Place, Finer>>,
+    /// The readings of CPU time of segments.
+    pub(crate) readings: Mutex<Cache<usize, Readings>>,
     locks: Vec<Mutex<()>>,
 }
 
@@ -93,6 +99,7 @@ impl Trace {
             is_waiting: AtomicBool::default(),
             starts: Mutex::new(Cache::new(MAX_STARTS)),
             finer: Mutex::new(Cache::new(MAX_FINER)),
+            readings: Mutex::new(Cache::new(MAX_READINGS)),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         };
         if !is_checked {
@@ -181,6 +188,23 @@ impl Trace {
             None => self.segments.events_of(*number) > 0,
         };
         (0..self.segments.count()).filter(is_in).collect()
+    }
+
+    /// Returns the range of the segments that have times in a span; an empty one where they would
+    /// be if there are none.
+    pub(crate) fn range_in(&self, [from, until]: [Timestamp; 2]) -> Range<usize> {
+        let times = |number: &usize| self.segments.times(*number);
+        let is_in = |number: &usize| {
+            times(number).is_some_and(|[first, last]| first < until && last >= from)
+        };
+        let mut all = (0..self.segments.count()).filter(is_in);
+        if let Some(first) = all.next() {
+            return first..all.next_back().unwrap_or(first) + 1;
+        }
+        let is_later = |number: &usize| times(number).is_some_and(|[first, _]| first >= until);
+        let next = (0..self.segments.count()).find(is_later);
+        let next = next.unwrap_or(self.segments.count());
+        next..next
     }
 
     /// Returns the segments with events of a thread that end at a time or later.

@@ -27,11 +27,21 @@ pub struct Wait {
 }
 
 /// Collects the waits of threads in a segment.
-struct Waits<'a> {
+pub(crate) struct Waits<'a> {
     threads: &'a BTreeSet<ThreadId>,
     /// Object and owner of the wait that begins.
     begins: (ObjectId, ThreadId),
-    found: Vec<Wait>,
+    pub(crate) found: Vec<Wait>,
+}
+
+impl<'a> Waits<'a> {
+    pub(crate) fn of(threads: &'a BTreeSet<ThreadId>) -> Self {
+        Self {
+            threads,
+            begins: Default::default(),
+            found: Vec::new(),
+        }
+    }
 }
 
 impl Walk for Waits<'_> {
@@ -77,12 +87,17 @@ impl Walk for Waits<'_> {
     }
 
     fn other(&mut self, event: &Event<'_>) {
-        self.begins = match event {
-            Event::MonitorContendedEnter(e) => (e.object, e.owner),
-            Event::MonitorWait(e) => (e.object, ThreadId::NONE),
-            Event::ThreadPark(e) => (e.object, ThreadId::NONE),
-            _ => Default::default(),
-        };
+        self.begins = reason(event);
+    }
+}
+
+/// Returns the object and the owner of the wait that an event begins; none if it begins none.
+pub(crate) fn reason(event: &Event<'_>) -> (ObjectId, ThreadId) {
+    match event {
+        Event::MonitorContendedEnter(e) => (e.object, e.owner),
+        Event::MonitorWait(e) => (e.object, ThreadId::NONE),
+        Event::ThreadPark(e) => (e.object, ThreadId::NONE),
+        _ => Default::default(),
     }
 }
 
@@ -142,12 +157,13 @@ impl Trace {
             }
         };
         let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
+        // Threads that begin and end nothing, with the first segments that they need.
+        let mut silent: BTreeMap<ThreadId, usize> = BTreeMap::new();
+        for (number, threads) in needs.iter().rev() {
+            silent.extend(threads.iter().map(|thread| (*thread, *number)));
+        }
         for (number, threads) in needs {
-            let mut waits = Waits {
-                threads: &threads,
-                begins: Default::default(),
-                found: Vec::new(),
-            };
+            let mut waits = Waits::of(&threads);
             let walked = self.walk(number, &mut waits)?;
             for thread in &threads {
                 if let Some([missing, _]) = self.gap_before(*thread, number)
@@ -164,9 +180,9 @@ impl Trace {
                         ..begun
                     }),
                     None if wait.begin == EARLIER => {
-                        let begun = self.open_wait(wait.thread, number)?;
-                        let begin = begun.map_or(EARLIER, |begun| begun.begin);
-                        visit(Wait { begin, ..wait });
+                        let begun = self.begun_wait(wait.thread, number)?;
+                        let end = wait.end;
+                        visit(begun.map_or(wait, |begun| Wait { end, ..begun }));
                     }
                     _ => visit(wait),
                 }
@@ -175,17 +191,59 @@ impl Trace {
                 let Some(walked) = walked.get(thread).filter(|thread| thread.is_running) else {
                     continue;
                 };
+                silent.remove(thread);
                 match walked.open.last().and_then(|open| open.extra) {
                     Some(wait) => open.insert(*thread, wait),
                     None => open.remove(thread),
                 };
             }
         }
+        for (thread, number) in silent {
+            open.extend(self.begun_wait(thread, number)?.map(|wait| (thread, wait)));
+        }
         for (thread, wait) in open {
             let gap = self.gap_at_end(thread, span);
-            let end = gap.map_or(wait.end, |[missing, _]| missing.max(wait.begin));
+            let end = match gap {
+                Some([missing, _]) => missing.max(wait.begin),
+                None => self.end_of_wait(thread, span)?,
+            };
             visit(Wait { end, ..wait });
         }
         Ok(())
+    }
+
+    /// Returns the wait of a thread that is open at the begin of a segment, with what it is for.
+    fn begun_wait(&self, thread: ThreadId, number: usize) -> io::Result<Option<Wait>> {
+        let threads = BTreeSet::from([thread]);
+        let Some(slice) = self.open_wait(thread, number)? else {
+            return Ok(None);
+        };
+        let before = self.segments_until(thread, slice.begin).into_iter().rev();
+        for number in before.filter(|before| *before < number) {
+            let mut waits = Waits::of(&threads);
+            let walked = self.walk(number, &mut waits)?;
+            let walked = walked.get(&thread).filter(|walked| walked.is_running);
+            if let Some(walked) = walked {
+                return Ok(walked.open.last().and_then(|open| open.extra));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the end of the wait that is open in the last segment which tells what a thread does
+    /// in a span. It may be later: a waiting thread may have other events, such as samples.
+    fn end_of_wait(&self, thread: ThreadId, span: [Timestamp; 2]) -> io::Result<Timestamp> {
+        let of_span = self.segments_of(thread, span);
+        let mut next = of_span.last().map_or(0, |last| last + 1);
+        while let Some(number) = self.next_segment(thread, next) {
+            let segment = self.segment(number)?;
+            let slices = segment.thread(thread).filter(|slices| slices.is_running);
+            if let Some(slices) = slices {
+                let wait = slices.ended.first().filter(|_| slices.begins_in_wait());
+                return Ok(wait.map_or(LATER, |wait| wait.end));
+            }
+            next = number + 1;
+        }
+        Ok(LATER)
     }
 }

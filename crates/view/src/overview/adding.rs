@@ -25,7 +25,7 @@ impl Overview {
     }
 
     /// Adds what happens in the next segment to some threads, or to all.
-    pub(super) fn add(&mut self, part: Part, threads: Option<&BTreeSet<ThreadId>>) {
+    pub(super) fn add(&mut self, number: usize, part: Part, threads: Option<&BTreeSet<ThreadId>>) {
         let only = self.only.take();
         let counts = |id: &ThreadId| only.as_ref().is_none_or(|only| only.contains(id));
         let others = part.others.iter();
@@ -35,8 +35,14 @@ impl Overview {
             _ => event.thread().is_none_or(|thread| counts(&thread)),
         });
         for event in others {
-            self.analysis.event(event, |_, _| true);
-            self.collect(event);
+            let Event::ThreadCpu(_) = event else {
+                self.analysis.event(event, |_, _| true);
+                self.collect(event);
+                continue;
+            };
+            if self.of_span.contains(&number) {
+                self.collect(event);
+            }
         }
         let is_needed =
             |id: &ThreadId| counts(id) && threads.is_none_or(|threads| threads.contains(id));

@@ -28,25 +28,34 @@ impl Overview {
         let Some(power) = intervals.power(trace.span()[0]) else {
             return Ok(None);
         };
+        let has_cpu = index.has_cpu()?;
         let mut overview = Self::empty(intervals, Remaining::default());
+        overview.has_readings = [true; 2];
         let mut nodes: Vec<Place> = index.top().collect();
+        nodes.reverse();
         while let Some(place) = nodes.pop() {
             let is_in = |[first, last]: [Timestamp; 2]| first < span[1] && last >= span[0];
-            if !index.times(place).is_some_and(is_in) {
-                continue;
-            }
             let bins = index.lane_bins(place);
-            if bins.power <= power {
+            if index.times(place).is_some_and(is_in) {
+                if bins.power > power {
+                    if place.0 == 0 {
+                        return Ok(None);
+                    }
+                    nodes.extend(index.below(place).rev());
+                    continue;
+                }
                 let Some(lanes) = index.lanes(place)? else {
                     return Ok(None);
                 };
                 for (thread, lanes) in lanes {
                     overview.add_lanes(thread, &lanes, bins);
                 }
-            } else if place.0 == 0 {
-                return Ok(None);
-            } else {
-                nodes.extend(index.below(place));
+            }
+            // The lanes have the CPU time between two readings in the node.
+            if has_cpu {
+                for (thread, both) in trace.readings_of(&index, place)?.0 {
+                    overview.read_cpu(thread, both);
+                }
             }
         }
         let end = trace.ended(span)[1];
@@ -69,6 +78,7 @@ impl Overview {
         };
         let mut overview = Self::empty(intervals, Remaining::default());
         overview.is_estimate = true;
+        overview.has_readings = [true; 2];
         overview
     }
 

@@ -1,6 +1,7 @@
 //! Equal intervals of a span.
 
 use super::Counts;
+use crate::cpu::{Reading, share_of_cpu};
 use crate::slice::Kind;
 use jtrail_model::Timestamp;
 
@@ -47,15 +48,14 @@ impl Intervals {
         Timestamp((from + (end + self.count as i128 - 1) / self.count as i128) as i64)
     }
 
-    /// Spreads CPU time evenly over the time between two readings.
-    pub(super) fn add_cpu(&self, counts: &mut [Counts], [begin, end]: [Timestamp; 2], cpu: i64) {
-        let length = i128::from(end.since(begin).0).max(1);
-        let until = |time: Timestamp| i128::from(time.since(begin).0) * i128::from(cpu) / length;
-        let mut from = begin.max(self.span[0]);
-        while from < end.min(self.span[1]) {
+    /// Spreads the CPU time between two readings evenly over the time between them.
+    pub(super) fn add_cpu(&self, counts: &mut [Counts], [before, reading]: [Reading; 2]) {
+        let until = share_of_cpu(before, reading);
+        let mut from = before.time.max(self.span[0]);
+        while from < reading.time.min(self.span[1]) {
             let interval = self.of(from);
-            let next = self.end(interval).min(end).min(self.span[1]);
-            counts[interval].cpu += (until(next) - until(from)) as u64;
+            let next = self.end(interval).min(reading.time).min(self.span[1]);
+            counts[interval].cpu += until(next) - until(from);
             if next <= from {
                 return;
             }

@@ -18,16 +18,18 @@ mod part;
 
 pub use counts::{Collection, Counts};
 
+use crate::cpu::Reading;
 use crate::remaining::Remaining;
 use crate::slice::Kind;
 use crate::trace::Trace;
 use intervals::Intervals;
-use jtrail_analysis::{Analysis, Site, Subjects};
-use jtrail_model::{ClassId, ThreadId, Timestamp};
+use jtrail_analysis::{Analysis, Subjects};
+use jtrail_model::{ThreadId, Timestamp};
 use part::Part;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Maximum number of collections that are listed.
@@ -57,9 +59,11 @@ pub struct Overview {
     collection: Collection,
     analysis: Analysis,
     /// The latest reading of each thread's CPU time, in ns.
-    cpu: FxHashMap<ThreadId, (Timestamp, i64)>,
-    /// The first and the last throw, by class of the exception and site.
-    throws: FxHashMap<(ClassId, Site), [Timestamp; 2]>,
+    cpu: FxHashMap<ThreadId, Reading>,
+    /// The segments whose readings are counted when they are read: those of the span.
+    of_span: Range<usize>,
+    /// True if the readings before the span are there, and those after it.
+    has_readings: [bool; 2],
 }
 
 impl Overview {
@@ -70,7 +74,10 @@ impl Overview {
             span,
             count: intervals.max(1),
         };
-        Self::empty(intervals, Remaining::new(needs.into_iter()))
+        Self {
+            of_span: trace.range_in(span),
+            ..Self::empty(intervals, Remaining::new(needs.into_iter()))
+        }
     }
 
     /// Returns the segments that tell what happens in a span. Of those outside of it, only some
@@ -85,6 +92,11 @@ impl Overview {
         }
         for number in trace.segments_in(span) {
             needs.insert(number, None);
+        }
+        // Of segments between these, without times in the span, CPU times are needed.
+        let between = trace.range_in(span).filter(|n| !trace.is_damaged(*n));
+        for number in between {
+            needs.entry(number).or_insert_with(|| Some(BTreeSet::new()));
         }
         needs
     }
@@ -146,7 +158,8 @@ impl Overview {
             analysis: Analysis::new(Subjects::default()),
             is_estimate: false,
             cpu: FxHashMap::default(),
-            throws: FxHashMap::default(),
+            of_span: 0..0,
+            has_readings: [false; 2],
             intervals,
         }
     }
@@ -165,15 +178,23 @@ impl Overview {
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
         let intervals = self.intervals;
+        if !self.has_readings[0] {
+            self.read_outside(trace, 0..self.of_span.start)?;
+            self.has_readings[0] = true;
+        }
         let read = |(number, _): &(usize, _)| Part::of(trace, *number, intervals);
         let mut remaining = std::mem::take(&mut self.remaining);
         let done = remaining.advance(time, read, |(number, threads), part| {
             self.end_waits_at_gaps(trace, number, &part);
-            self.add(part, threads.as_ref());
+            self.add(number, part, threads.as_ref());
         });
         self.remaining = remaining;
         done?;
         if self.share() >= 1.0 {
+            if !self.has_readings[1] {
+                self.read_outside(trace, self.of_span.end..trace.segment_count())?;
+                self.has_readings[1] = true;
+            }
             self.end(trace)?;
         }
         Ok(())
@@ -209,11 +230,6 @@ impl Overview {
     /// Returns true if CPU times of threads have been read in the span.
     pub fn has_cpu(&self) -> bool {
         !self.cpu.is_empty()
-    }
-
-    /// Returns the times of the first and the last throw of exceptions of a class at a site.
-    pub fn throw_times(&self, place: (ClassId, Site)) -> Option<[Timestamp; 2]> {
-        self.throws.get(&place).copied()
     }
 
     /// Returns the sums over all other events than calls. Their times are not closed.

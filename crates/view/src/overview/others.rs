@@ -1,7 +1,11 @@
-//! What other events than those of calls tell: collections, CPU times and exceptions.
+//! What other events than those of calls tell: collections and CPU times.
 
 use super::{MAX_COLLECTIONS, Overview};
-use jtrail_model::Event;
+use crate::cpu::Reading;
+use crate::trace::Trace;
+use jtrail_model::{Event, ThreadId};
+use std::io;
+use std::ops::Range;
 
 impl Overview {
     pub(super) fn collect(&mut self, event: &Event<'_>) {
@@ -23,19 +27,28 @@ impl Overview {
                 }
             }
             Event::ThreadCpu(e) => {
-                let before = self.cpu.insert(e.thread, (e.time, e.cpu_time.0));
-                if let Some((time, cpu)) = before.filter(|(_, cpu)| *cpu < e.cpu_time.0) {
-                    let (intervals, more) = (self.intervals, e.cpu_time.0 - cpu);
-                    let counts = self.counts(e.thread);
-                    intervals.add_cpu(counts, [time, e.time], more);
-                }
-            }
-            Event::ExceptionThrow(e) => {
-                let site = self.analysis.frames.top(&e.stack);
-                let times = self.throws.entry((e.class, site)).or_insert([e.time; 2]);
-                *times = [times[0].min(e.time), times[1].max(e.time)];
+                let (time, cpu) = (e.time, e.cpu_time.0);
+                self.read_cpu(e.thread, [Reading { time, cpu }; 2]);
             }
             _ => {}
         }
+    }
+
+    /// Adds the next reading of a thread's CPU time, and leaves its last one for those that follow.
+    pub(super) fn read_cpu(&mut self, thread: ThreadId, [first, last]: [Reading; 2]) {
+        if let Some(before) = self.cpu.insert(thread, last) {
+            let intervals = self.intervals;
+            intervals.add_cpu(self.counts(thread), [before, first]);
+        }
+    }
+
+    /// Adds the readings in a range of segments, of which no time lies in the span.
+    pub(super) fn read_outside(&mut self, trace: &Trace, range: Range<usize>) -> io::Result<()> {
+        for (thread, both) in trace.readings(range)?.0 {
+            if self.only.as_ref().is_none_or(|only| only.contains(&thread)) {
+                self.read_cpu(thread, both);
+            }
+        }
+        Ok(())
     }
 }

@@ -154,11 +154,17 @@ impl Walk for Part {
             }
             _ => {}
         }
+        // `Events` sums these up.
+        let is_summed = matches!(
+            event,
+            Event::ObjectAlloc(_) | Event::AllocationSum(_) | Event::ExceptionThrow(_)
+        );
         let is_timeless = |time: &Timestamp| *time == Timestamp::default();
-        // The agent's definition has the cost of recording.
-        let is_of_trace = matches!(event, Event::AgentCreate(_));
+        // The agent's definition has the cost of recording. CPU time is spread over the time
+        // between two readings, which may lie around the span.
+        let is_of_trace = matches!(event, Event::AgentCreate(_) | Event::ThreadCpu(_));
         let is_in_span = |time| is_timeless(&time) || self.intervals.has(time);
-        if is_of_trace || event.time().is_none_or(is_in_span) {
+        if !is_summed && (is_of_trace || event.time().is_none_or(is_in_span)) {
             self.others.push(event.clone().into_static());
         }
     }
