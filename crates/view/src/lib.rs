@@ -22,11 +22,15 @@
 //! | `picture` | pictures of long spans |
 //! | `tile` | a picture of a thread's slices in a span |
 //! | `overview` | numbers of what happens, by interval of time and thread |
+//! | `cpu` | readings of the CPU time of threads |
+//! | `events` | allocations by class, and exceptions by class and site |
 //! | [`api`] | what the page asks, and the answers |
 //! | [`page`] | the page of the viewer |
 //! | `standalone` | a page that has a part of a trace in itself |
+//! | `occurrences` | calls of a method by interval of time, and the longest one |
 //! | `search` | finds calls of a method, and the ends of long calls |
 //! | `waits` | waits with what they are for |
+//! | `longest` | the longest waits of a span |
 //! | `classes` | classes of the objects that threads wait for |
 //! | `totals` | what calls took in a span, by method and thread |
 //! | `sums` | what calls took in a span, by call path and thread |
@@ -38,11 +42,15 @@ pub mod api;
 mod cache;
 mod classes;
 mod coarse;
+mod cpu;
+mod events;
 mod finer;
 mod gaps;
 mod index;
+mod longest;
 mod methods;
 mod net;
+mod occurrences;
 mod opening;
 mod overview;
 pub mod page;
@@ -61,11 +69,13 @@ mod trace;
 mod waits;
 mod walk;
 
+pub use events::{Allocated, Events, Throws};
 pub use gaps::Gap;
 pub use index::{EXTENSION, IndexSizes, save_analysis, saved_analysis};
 pub use methods::NO_METHOD;
+pub use occurrences::Occurrences;
 pub use overview::{Collection, Counts, Overview};
-pub use search::{Found, Occurrences};
+pub use search::Found;
 pub use slice::{Kind, Slice};
 pub use standalone::{MAX_SLICES, Page, PageError, Selection};
 pub use sums::{MethodSum, PathSum, Sums, ThreadSum};

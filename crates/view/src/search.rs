@@ -1,119 +1,23 @@
 //! Finds calls of a method, and the ends of long calls.
 
-use crate::slice::{Kind, LATER, Slice};
+use crate::slice::{LATER, Slice};
 use crate::trace::Trace;
-use crate::walk::{Begin, Open, Walk};
 use jtrail_model::{ThreadId, Timestamp};
+use std::cmp::Reverse;
 use std::io;
 use std::time::{Duration, Instant};
 
 /// A call, and the thread that makes it.
 pub type Found = (ThreadId, Slice);
 
-/// The calls of a method in a span, as far as they have been counted.
-#[derive(Debug)]
-pub struct Occurrences {
-    method: u32,
-    span: [Timestamp; 2],
-    /// The segments that remain, the next one last.
-    remaining: Vec<usize>,
-    all: usize,
-    counts: Vec<u64>,
-    slowest: Option<Found>,
-}
-
-impl Occurrences {
-    /// Begins to count the calls of a method in so many equal intervals of a span; at least one.
-    pub fn new(trace: &Trace, method: u32, span: [Timestamp; 2], intervals: usize) -> Self {
-        let mut remaining = trace.segments_in(span);
-        remaining.reverse();
-        Self {
-            method,
-            span,
-            all: remaining.len(),
-            remaining,
-            counts: vec![0; intervals.max(1)],
-            slowest: None,
-        }
-    }
-
-    /// Returns which share of the span has been counted: 1 if all has.
-    pub fn share(&self) -> f64 {
-        match self.all {
-            0 => 1.0,
-            all => 1.0 - self.remaining.len() as f64 / all as f64,
-        }
-    }
-
-    /// Returns the number of calls that begin in each interval.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
-    }
-
-    /// Returns the longest call that has ended.
-    pub fn slowest(&self) -> Option<Found> {
-        self.slowest
-    }
-
-    /// Counts in more segments, until everything is counted or the time is over.
-    ///
-    /// # Errors
-    /// If the file can't be read, or `InvalidData` if a segment is damaged.
-    pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            let Some(number) = self.remaining.last().copied() else {
-                break;
-            };
-            trace.walk(number, self)?;
-            // A segment that can't be read remains, so that the next attempt fails too.
-            self.remaining.pop();
-        }
-        Ok(())
-    }
-}
-
-impl Walk for Occurrences {
-    type Extra = Option<Slice>;
-    type Thread = ThreadId;
-
-    fn thread(&mut self, id: ThreadId) -> ThreadId {
-        id
-    }
-
-    #[inline]
-    fn begin(&mut self, _: &mut ThreadId, open: &[Open<Self::Extra>], begin: Begin) -> Self::Extra {
-        if begin.method != self.method {
-            return None;
-        }
-        let [from, until] = self.span;
-        if !begin.is_earlier && (from..until).contains(&begin.time) {
-            let length = u128::from(until.0.abs_diff(from.0));
-            let since = u128::from(begin.time.0.abs_diff(from.0));
-            let interval = since * self.counts.len() as u128 / length;
-            self.counts[interval as usize] += 1;
-        }
-        Some(begin.slice(open.len()))
-    }
-
-    #[inline]
-    fn end(
-        &mut self,
-        thread: &mut ThreadId,
-        _: &[Open<Self::Extra>],
-        ended: Open<Self::Extra>,
-        (end, kind): (Timestamp, Kind),
-    ) {
-        let Some(slice) = ended.extra else {
-            return;
-        };
-        let slice = Slice { end, kind, ..slice };
-        let length = |slice: &Slice| slice.end.since(slice.begin).0;
-        let is_slower = |(_, other): (ThreadId, Slice)| length(&slice) > length(&other);
-        if slice.overlaps(self.span) && self.slowest.is_none_or(is_slower) {
-            self.slowest = Some((*thread, slice));
-        }
-    }
+/// Returns true if a call takes longer than another one. Of two that take the same time, the one
+/// that begins first counts.
+pub(crate) fn is_longer((thread, call): &Found, (other_thread, other): &Found) -> bool {
+    let key = |thread: &ThreadId, call: &Slice| {
+        let length = call.end.0.saturating_sub(call.begin.0);
+        (Reverse(length), call.begin, *thread, call.level)
+    };
+    key(thread, call) < key(other_thread, other)
 }
 
 impl Trace {

@@ -1,6 +1,7 @@
 //! An open trail.
 
 use crate::cache::Cache;
+use crate::cpu::Readings;
 use crate::finer::FinerBlocks;
 use crate::gaps::{Gap, Gaps};
 use crate::index::{self, Index, IndexSizes};
@@ -17,6 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::size_of;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MAX_SEGMENTS: usize = 32 << 20;
 /// Maximum memory of the states of threads at the begins of segments, in bytes.
 const MAX_STARTS: usize = 8 << 20;
+/// Maximum memory of the readings of CPU time of segments, in bytes.
+const MAX_READINGS: usize = 2 << 20;
 /// Number of locks, so that two do not decode the same segment at a time.
 const LOCKS: usize = 16;
 
@@ -44,6 +48,8 @@ pub struct Trace {
     /// True if an index is being made.
     is_waiting: AtomicBool,
     starts: Mutex<Cache<usize, Vec<StartOfThread>>>,
+    /// The readings of CPU time of segments.
+    pub(crate) readings: Mutex<Cache<usize, Readings>>,
     pub(crate) finer: FinerBlocks,
     locks: Vec<Mutex<()>>,
 }
@@ -87,6 +93,7 @@ impl Trace {
             index: RwLock::default(),
             is_waiting: AtomicBool::default(),
             starts: Mutex::new(Cache::new(MAX_STARTS)),
+            readings: Mutex::new(Cache::new(MAX_READINGS)),
             finer: FinerBlocks::default(),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         };
@@ -176,6 +183,23 @@ impl Trace {
             None => self.segments.events_of(*number) > 0,
         };
         (0..self.segments.count()).filter(is_in).collect()
+    }
+
+    /// Returns the range of the segments that have times in a span; an empty one where they would
+    /// be if there are none.
+    pub(crate) fn range_in(&self, [from, until]: [Timestamp; 2]) -> Range<usize> {
+        let times = |number: &usize| self.segments.times(*number);
+        let is_in = |number: &usize| {
+            times(number).is_some_and(|[first, last]| first < until && last >= from)
+        };
+        let mut all = (0..self.segments.count()).filter(is_in);
+        if let Some(first) = all.next() {
+            return first..all.next_back().unwrap_or(first) + 1;
+        }
+        let is_later = |number: &usize| times(number).is_some_and(|[first, _]| first >= until);
+        let next = (0..self.segments.count()).find(is_later);
+        let next = next.unwrap_or(self.segments.count());
+        next..next
     }
 
     /// Returns the segments with events of a thread that end at a time or later.

@@ -28,11 +28,21 @@ pub struct Wait {
 }
 
 /// Collects the waits of threads in a segment.
-struct Waits<'a> {
+pub(crate) struct Waits<'a> {
     threads: &'a BTreeSet<ThreadId>,
     /// Object and owner of the wait that begins.
     begins: (ObjectId, ThreadId),
-    found: Vec<Wait>,
+    pub(crate) found: Vec<Wait>,
+}
+
+impl<'a> Waits<'a> {
+    pub(crate) fn of(threads: &'a BTreeSet<ThreadId>) -> Self {
+        Self {
+            threads,
+            begins: Default::default(),
+            found: Vec::new(),
+        }
+    }
 }
 
 impl Walk for Waits<'_> {
@@ -78,12 +88,17 @@ impl Walk for Waits<'_> {
     }
 
     fn other(&mut self, event: &Event<'_>) {
-        self.begins = match event {
-            Event::MonitorContendedEnter(e) => (e.object, e.owner),
-            Event::MonitorWait(e) => (e.object, ThreadId::NONE),
-            Event::ThreadPark(e) => (e.object, ThreadId::NONE),
-            _ => Default::default(),
-        };
+        self.begins = reason(event);
+    }
+}
+
+/// Returns the object and the owner of the wait that an event begins; none if it begins none.
+pub(crate) fn reason(event: &Event<'_>) -> (ObjectId, ThreadId) {
+    match event {
+        Event::MonitorContendedEnter(e) => (e.object, e.owner),
+        Event::MonitorWait(e) => (e.object, ThreadId::NONE),
+        Event::ThreadPark(e) => (e.object, ThreadId::NONE),
+        _ => Default::default(),
     }
 }
 
@@ -147,11 +162,7 @@ impl Trace {
         // For each thread its latest segment, and the wait that is open at its end, if it is known.
         let mut latest: BTreeMap<ThreadId, (usize, Option<Wait>)> = BTreeMap::new();
         for (number, threads) in needs {
-            let mut waits = Waits {
-                threads: &threads,
-                begins: Default::default(),
-                found: Vec::new(),
-            };
+            let mut waits = Waits::of(&threads);
             let walked = self.walk(number, &mut waits)?;
             let mut open: BTreeMap<ThreadId, Wait> = BTreeMap::new();
             for thread in &threads {

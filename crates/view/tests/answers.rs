@@ -176,6 +176,7 @@ fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Ses
             pictures: 1_000_000,
             methods: 100_000_000,
             paths: 100_000_000,
+            ..IndexSizes::default()
         };
         let written = trace.write_index(sizes, &mut bytes, |_| true);
         assert!(written.expect("an index"));

@@ -1,5 +1,8 @@
 //! The slices and pictures of any span are those that all events together give.
 
+#[path = "brute_force/facts.rs"]
+mod facts;
+
 use jtrail_formats::Format;
 use jtrail_model::*;
 use jtrail_view::{
@@ -24,6 +27,12 @@ enum Action {
     Wait(u8),
     /// An event that neither begins nor ends anything.
     Sample,
+    /// Allocates an object of a class, or so many at once.
+    Alloc(u64, u64),
+    /// Throws an exception of a class at a line; without a stack at line 0.
+    Raise(u64, i64),
+    /// Reads the CPU time, which is so much more.
+    Cpu(i64),
     /// The trace continues in another segment.
     Flush,
 }
@@ -35,6 +44,9 @@ fn actions() -> impl Strategy<Value = Vec<(u64, i64, Action)>> {
         1 => Just(Action::Throw),
         2 => (0..3_u8).prop_map(Action::Wait),
         1 => Just(Action::Sample),
+        1 => (1..4_u64, 0..3_u64).prop_map(|(class, more)| Action::Alloc(class, more)),
+        1 => (1..4_u64, 0..3_i64).prop_map(|(class, line)| Action::Raise(class, line)),
+        1 => (0..60_i64).prop_map(Action::Cpu),
         2 => Just(Action::Flush),
     ];
     proptest::collection::vec((1..=THREADS, 0..40_i64, action), 1..200)
@@ -59,6 +71,7 @@ struct Maker {
     /// For each thread the numbers of its open slices, with the tickets of calls.
     open: [Vec<(usize, u32)>; THREADS as usize + 1],
     tickets: [u32; THREADS as usize + 1],
+    others: facts::Others,
     now: i64,
     /// The time of the last event. What never ends has ended then.
     last: i64,
@@ -103,6 +116,9 @@ impl Maker {
                 time,
                 ..Sample::default()
             })];
+        }
+        if let Some(event) = self.others.event(id, time, action) {
+            return vec![event];
         }
         let waits = self.open[thread as usize]
             .last()
@@ -168,6 +184,8 @@ impl Maker {
                 vec![Event::MonitorContendedEnter(MonitorContendedEnter {
                     thread: id,
                     time,
+                    object: ObjectId(self.slices.len() as u64),
+                    owner: ThreadId(thread % THREADS + 1),
                     ..Default::default()
                 })]
             }
@@ -187,7 +205,11 @@ impl Maker {
                     ..Default::default()
                 })]
             }
-            Action::Sample | Action::Flush => Vec::new(),
+            Action::Sample
+            | Action::Flush
+            | Action::Alloc(..)
+            | Action::Raise(..)
+            | Action::Cpu(_) => Vec::new(),
         }
     }
 
@@ -346,6 +368,7 @@ fn intervals(maker: &Maker, [from, until]: [i64; 2], count: usize) -> BTreeMap<u
             }
         }
     }
+    maker.others.count([from, until], count, &mut all);
     all.retain(|_, counts| counts.iter().any(|c| *c != Counts::default()));
     all
 }
@@ -574,7 +597,13 @@ proptest! {
         let maker = Maker::default().run(&actions);
         let (_file, trace) = maker.open();
         let mut index = tempfile::NamedTempFile::new().expect("a file");
-        let sizes = IndexSizes { block, pictures, methods: sums, paths: 3_000_000 - sums };
+        let sizes = IndexSizes {
+            block,
+            pictures,
+            methods: sums,
+            paths: 3_000_000 - sums,
+            ..IndexSizes::default()
+        };
         let is_complete = trace.write_index(sizes, &mut index, |_| true).expect("an index");
         prop_assert!(is_complete);
         prop_assert!(trace.use_index(index.path()).expect("read"));

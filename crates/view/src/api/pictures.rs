@@ -176,6 +176,7 @@ pub(super) fn occurrences(opened: &Opened, query: &Query) -> Result<Answer, Faul
         .map(|found| super::calls::found(opened, found));
     Ok(Answer::json(&json!({
         "calls": occurrences.counts(),
+        "interval": occurrences.interval(),
         "share": occurrences.share(),
         "slowest": slowest,
     })))

@@ -4,7 +4,7 @@ use super::query::Query;
 use super::{Fault, TIME};
 use crate::classes::Classes;
 use crate::standalone::Part;
-use crate::{Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
+use crate::{Events, Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
 use jtrail_analysis::Analysis;
 use jtrail_model::{ClassId, ObjectId, ThreadId, Timestamp};
 use parking_lot::Mutex;
@@ -110,6 +110,7 @@ pub struct Opened {
     sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
     totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
     overviews: Kept<([Timestamp; 2], usize, Vec<ThreadId>), Overview>,
+    events: Kept<([Timestamp; 2], Vec<ThreadId>), Events>,
     /// Overviews that the index has made.
     counts: Kept<([Timestamp; 2], usize), Overview>,
     occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
@@ -168,6 +169,7 @@ impl Opened {
             totals: Kept::default(),
             overviews: Kept::default(),
             counts: Kept::default(),
+            events: Kept::default(),
             occurrences: Kept::default(),
             waits: Kept::default(),
             classes: Mutex::default(),
@@ -376,6 +378,19 @@ impl Opened {
         kept(&self.overviews, (span, count, threads.to_vec()), new)
     }
 
+    /// Returns the allocations and exceptions of some threads in a span, and of no thread; all if
+    /// there are no threads.
+    pub(super) fn events(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Events>> {
+        let new = || {
+            let threads = match threads.is_empty() {
+                true => self.only.clone(),
+                false => Some(threads.iter().copied().collect()),
+            };
+            Events::new(&self.trace, span, threads)
+        };
+        kept(&self.events, (span, threads.to_vec()), new)
+    }
+
     /// Returns the numbers of what happens in a span, which the index may have.
     pub(super) fn counts(
         &self,
@@ -428,7 +443,7 @@ impl Opened {
         span: [Timestamp; 2],
         count: usize,
     ) -> Arc<Mutex<Occurrences>> {
-        let new = || Occurrences::new(&self.trace, method, span, count);
+        let new = || Occurrences::new(method, span, count);
         kept(&self.occurrences, (method, span, count), new)
     }
 }

@@ -7,7 +7,7 @@ use super::query::Query;
 use super::session::Opened;
 use super::{Answer, Fault, TIME, calls};
 use crate::slice::LATER;
-use crate::{MethodSum, Overview, ThreadSum, Wait, net};
+use crate::{Collection, Events, MethodSum, ThreadSum, Wait, net};
 use jtrail_model::{Cost, ThreadId, Timestamp};
 use rows::{Column, Table};
 use rustc_hash::FxHashMap;
@@ -59,23 +59,30 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
             };
             (table, sums.share())
         }
-        "allocations" | "exceptions" | "collections" => {
-            // Collections are the JVM's, and belong to no thread.
-            let of_threads = if what == "collections" {
-                &[][..]
-            } else {
-                &threads
-            };
-            let overview = opened.overview(span, 1, of_threads);
-            let mut overview = overview.lock();
-            overview.advance(&opened.trace, TIME)?;
+        "allocations" | "exceptions" => {
+            let events = opened.events(span, &threads);
+            let mut events = events.lock();
+            events.advance(&opened.trace, TIME)?;
             let table = match what {
-                "allocations" => allocations(opened, &overview),
-                "exceptions" => exceptions(opened, &overview),
-                _ => collections(opened, &overview),
+                "allocations" => allocations(opened, &events),
+                _ => exceptions(opened, &events),
             };
-            (table, overview.share())
+            (table, events.share())
         }
+        "collections" => match opened.trace.index() {
+            Some(index) => {
+                let all: Vec<Collection> = index.facts().collections(span).collect();
+                (collections(opened, &all), 1.0)
+            }
+            None => {
+                // Collections are the JVM's, and belong to no thread.
+                let overview = opened.overview(span, 1, &[]);
+                let mut overview = overview.lock();
+                overview.advance(&opened.trace, TIME)?;
+                let table = collections(opened, overview.collections());
+                (table, overview.share())
+            }
+        },
         "waits" => waits(opened, span, &threads)?,
         _ => return Err(Fault::Request(format!("what: there is no table {what:?}"))),
     };
@@ -125,32 +132,38 @@ fn by_thread<'t>(
     }
 }
 
-fn allocations(opened: &Opened, overview: &Overview) -> Table {
-    let classes = &overview.analysis().allocations.classes;
+fn allocations(opened: &Opened, events: &Events) -> Table {
     let names = opened.trace.names();
+    let rows = events.allocations().iter().map(|(class, allocated)| {
+        vec![
+            json!(names.class(*class)),
+            json!(allocated.objects),
+            json!(allocated.bytes),
+        ]
+    });
     Table {
         columns: vec![
             Column::new("class", "text"),
             Column::new("objects", "count"),
             Column::new("bytes", "bytes"),
         ],
-        rows: classes
-            .iter()
-            .map(|(class, amount)| {
-                vec![
-                    json!(names.class(*class)),
-                    json!(amount.objects),
-                    json!(amount.bytes),
-                ]
-            })
-            .collect(),
+        rows: rows.collect(),
         order: 2,
     }
 }
 
-fn exceptions(opened: &Opened, overview: &Overview) -> Table {
-    let analysis = overview.analysis();
+fn exceptions(opened: &Opened, events: &Events) -> Table {
     let names = opened.trace.names();
+    let rows = events.throws().iter().map(|((class, site), throws)| {
+        let [first, last] = throws.times.map(|time| opened.since(time));
+        vec![
+            json!(names.class(*class)),
+            json!(events.frames().readable_site(*site)),
+            json!(throws.count),
+            json!(first),
+            json!(last),
+        ]
+    });
     Table {
         columns: vec![
             Column::new("exception", "text"),
@@ -159,28 +172,13 @@ fn exceptions(opened: &Opened, overview: &Overview) -> Table {
             Column::new("first", "time"),
             Column::new("last", "time"),
         ],
-        rows: analysis
-            .exceptions
-            .throws
-            .iter()
-            .map(|((class, site), stat)| {
-                let times = overview.throw_times((*class, *site));
-                let times = times.map(|times| times.map(|time| opened.since(time)));
-                vec![
-                    json!(names.class(*class)),
-                    json!(analysis.frames.readable_site(*site)),
-                    json!(stat.thrown),
-                    json!(times.map(|[first, _]| first)),
-                    json!(times.map(|[_, last]| last)),
-                ]
-            })
-            .collect(),
+        rows: rows.collect(),
         order: 2,
     }
 }
 
-fn collections(opened: &Opened, overview: &Overview) -> Table {
-    let rows = overview.collections().iter().map(|collection| {
+fn collections(opened: &Opened, collections: &[Collection]) -> Table {
+    let rows = collections.iter().map(|collection| {
         let begin = opened.since(collection.begin).max(0);
         let used = (collection.used > 0).then_some(collection.used);
         vec![
@@ -266,17 +264,7 @@ fn longest(
         threads
     };
     let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
-    let mut all: Vec<Wait> = Vec::new();
-    opened.trace.waits_of(&threads, span, |wait| {
-        all.push(wait);
-        if all.len() > 2 * MAX_WAITS {
-            all.sort_by_key(|wait| std::cmp::Reverse(length(opened, wait)));
-            all.truncate(MAX_WAITS);
-        }
-    })?;
-    all.sort_by_key(|wait| std::cmp::Reverse(length(opened, wait)));
-    all.truncate(MAX_WAITS);
-    Ok(all)
+    Ok(opened.trace.longest_waits(&threads, span, MAX_WAITS)?)
 }
 
 /// Returns the length of a wait in ns. What never ends lasts up to the end of the trace.

@@ -4,15 +4,21 @@
 //! blocks of about a MiB of the trail, and each four nodes to one of the level above.
 
 use super::encode::{DetailColumns, LaneColumns, MethodColumns, PathColumns, SliceRow, pack};
+use super::events::EventColumns;
 use super::facts::Facts;
-use super::file::{Across, Directory, Entry, Fingerprint, OfThreads, Output, Section, since};
+use super::file::{
+    Across, Directory, Entry, Fingerprint, OfThreads, Output, Reasons, Section, since,
+};
 use super::methods::{OfThread, ThreadMethods};
 use super::node::{Estimate, Node};
-use super::summary::Summary;
+use super::readings::ReadingColumns;
+use super::room::{IndexSizes, Taken, millionths};
+use super::summary::{Summary, wait};
+use crate::events::Sites;
 use crate::slice::{EARLIER, LATER, Slice};
 use crate::sums::ThreadSum;
 use crate::trace::Trace;
-use jtrail_model::{ThreadId, Timestamp};
+use jtrail_model::{ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,33 +26,6 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-/// Sizes of the parts of an index.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IndexSizes {
-    /// Minimum size of a block in the trail, in bytes.
-    pub block: u64,
-    /// What pictures of a block take, in millionths of its size in the trail. Those of all levels
-    /// together take a third more.
-    pub pictures: u64,
-    /// What sums by method of a node may take, in millionths of its size in the trail. Those of all
-    /// nodes together may take twice that of the trail.
-    pub methods: u64,
-    /// What sums by call path of a node may take, in millionths of its size in the trail. Those of
-    /// all nodes together may take twice that of the trail.
-    pub paths: u64,
-}
-
-impl Default for IndexSizes {
-    fn default() -> Self {
-        Self {
-            block: 1 << 20,
-            pictures: 12_000,
-            methods: 2_500,
-            paths: 3_000,
-        }
-    }
-}
 
 /// Number of nodes that are one node of the level above.
 pub(super) const FANOUT: usize = 4;
@@ -75,9 +54,12 @@ pub(super) fn build(
         open: Vec::new(),
         directory: Directory::default(),
         sum_bytes: [0; 2],
+        taken: BytesOf::default(),
+        sites: Sites::default(),
         waits: FxHashMap::default(),
         last_open: BTreeMap::new(),
         across: BTreeMap::new(),
+        reasons: BTreeMap::new(),
         facts: Facts::default(),
     };
     let stop = AtomicBool::new(false);
@@ -126,6 +108,18 @@ fn summarise(
     }
 }
 
+/// The object that a wait is for, and its owner.
+type Reason = (ObjectId, ThreadId);
+
+/// Bytes of parts of the index so far.
+#[derive(Default)]
+struct BytesOf {
+    events: Taken,
+    waits: Taken,
+    readings: Taken,
+    calls: Taken,
+}
+
 struct Builder<'t, W> {
     trace: &'t Trace,
     sizes: IndexSizes,
@@ -138,11 +132,17 @@ struct Builder<'t, W> {
     directory: Directory,
     /// Bytes of all sums by method and by call path so far.
     sum_bytes: [u64; 2],
-    /// Waits that have begun, with the first segments of their blocks.
-    waits: FxHashMap<ThreadId, (Slice, u32)>,
+    /// Bytes of other parts so far.
+    taken: BytesOf,
+    /// Sites of exceptions.
+    sites: Sites,
+    /// Waits that have begun, with what they are for and the first segments of their blocks.
+    waits: FxHashMap<ThreadId, (Slice, Reason, u32)>,
     /// What is open at the end of each thread's latest segment.
     last_open: BTreeMap<ThreadId, Vec<Slice>>,
     across: BTreeMap<ThreadId, Vec<Slice>>,
+    /// What the waits in `across` are for.
+    reasons: BTreeMap<ThreadId, Vec<[u64; 2]>>,
     facts: Facts,
 }
 
@@ -168,19 +168,25 @@ impl<W: Write> Builder<'_, W> {
             }
             let before = self.waits.remove(id);
             if let Some(ended) = thread.ended_wait.take() {
-                let begin = before.map_or(EARLIER, |(wait, _)| wait.begin);
-                let wait = Slice { begin, ..ended };
-                if before.is_some_and(|(_, block)| block == first) {
-                    thread.detail.push_front(&wait, summary.bins);
+                let begin = before.map_or(EARLIER, |(wait, ..)| wait.begin);
+                let reason = before.map_or_else(Reason::default, |(_, reason, _)| reason);
+                let ended = Slice { begin, ..ended };
+                if before.is_some_and(|(.., block)| block == first) {
+                    summary.waits.push(wait(*id, &ended, reason));
+                    thread.detail.push_front(&ended, summary.bins);
                     thread
                         .lanes
-                        .add_wait([begin, wait.end], wait.kind, summary.bins);
+                        .add_wait([begin, ended.end], ended.kind, summary.bins);
                 } else {
-                    self.across.entry(*id).or_default().push(wait);
+                    self.across.entry(*id).or_default().push(ended);
+                    self.reasons
+                        .entry(*id)
+                        .or_default()
+                        .push([reason.0.0, reason.1.0]);
                 }
             }
             if let Some(wait) = thread.open.last().filter(|open| !open.kind.is_call()) {
-                self.waits.insert(*id, (*wait, first));
+                self.waits.insert(*id, (*wait, thread.reason, first));
             }
             self.last_open.insert(*id, std::mem::take(&mut thread.open));
         }
@@ -190,7 +196,12 @@ impl<W: Write> Builder<'_, W> {
         for (id, thread) in &summary.threads {
             summary.paths.of_threads.insert(*id, thread.sum);
         }
-        block.add_segment(summary, bytes);
+        let sites = &mut self.sites;
+        let own = summary.sites.all.iter();
+        let numbers: Vec<u32> = own
+            .map(|(method, line)| sites.number(method, *line))
+            .collect();
+        block.add_segment(summary, bytes, |site| numbers[site as usize]);
         if block.bytes >= self.sizes.block
             && let Some(block) = self.block.take()
         {
@@ -203,7 +214,10 @@ impl<W: Write> Builder<'_, W> {
     fn finish(&mut self, mut node: Node, level: usize) -> io::Result<()> {
         let of_blocks = node.bytes * self.sizes.pictures / 1_000_000;
         node.fit(self.estimate, of_blocks >> (2 * level).min(62));
-        let entry = self.write(&node)?;
+        let of_calls = millionths(node.bytes, self.sizes.calls);
+        let length = node.length();
+        node.calls.fit(of_calls, length);
+        let entry = self.write(&node, level)?;
         if self.directory.levels.len() <= level {
             self.directory.levels.push(Vec::new());
             self.open.push(None);
@@ -222,7 +236,7 @@ impl<W: Write> Builder<'_, W> {
         Ok(())
     }
 
-    fn write(&mut self, node: &Node) -> io::Result<Entry> {
+    fn write(&mut self, node: &Node, level: usize) -> io::Result<Entry> {
         let before = self.out.size();
         let origin = self.origin();
         let mut threads = OfThreads::default();
@@ -238,6 +252,7 @@ impl<W: Write> Builder<'_, W> {
         let threads = self.out.section(&threads)?;
         let bytes = self.out.size() - before;
         self.estimate.learn(node, bytes as usize);
+        let calls = self.calls(node, level)?;
         Ok(Entry {
             segments: node.segments,
             times: node
@@ -249,6 +264,11 @@ impl<W: Write> Builder<'_, W> {
             lanes,
             methods: self.methods(node)?,
             paths: self.paths(node)?,
+            readings: self.readings(node, level)?,
+            events: self.events(node, level)?,
+            waits: self.waits(node, level)?,
+            calls: calls.map(|(_, section)| section),
+            call_power: calls.map_or(0, |(power, _)| power),
         })
     }
 
@@ -278,12 +298,76 @@ impl<W: Write> Builder<'_, W> {
         self.out.bytes(&packed).map(Some)
     }
 
+    /// Returns the position of the end of a node in the trail.
+    fn end_of(&self, node: &Node) -> u64 {
+        let last = node.segments[1].saturating_sub(1);
+        self.trace.end_of(last as usize)
+    }
+
+    /// Returns how many bytes the index may still take up to the end of a node.
+    fn rest(&self, node: &Node) -> u64 {
+        millionths(self.end_of(node), self.sizes.all).saturating_sub(self.out.size())
+    }
+
+    /// Writes the readings of CPU time of a node, if there is room.
+    fn readings(&mut self, node: &Node, level: usize) -> io::Result<Option<Section>> {
+        let end = self.end_of(node);
+        let room = self.taken.readings.of_all(end, self.sizes.readings);
+        let room = room.min(self.rest(node));
+        let columns = || ReadingColumns::new(&node.readings, self.origin());
+        let Some(packed) = packed(node.readings.0.len(), room, columns) else {
+            return Ok(None);
+        };
+        self.taken.readings.add(packed.len() as u64, level);
+        self.out.bytes(&packed).map(Some)
+    }
+
+    /// Writes the allocations and exceptions of a node, if there is room.
+    fn events(&mut self, node: &Node, level: usize) -> io::Result<Option<Section>> {
+        let Some(events) = &node.events else {
+            return Ok(None);
+        };
+        let (end, part) = (self.end_of(node), self.sizes.events);
+        let room = self.taken.events.of_node(node, level, end, part);
+        let room = room.min(self.rest(node));
+        let columns = || EventColumns::new(events, self.origin());
+        let Some(packed) = packed(events.len(), room, columns) else {
+            return Ok(None);
+        };
+        self.taken.events.add(packed.len() as u64, level);
+        self.out.bytes(&packed).map(Some)
+    }
+
+    /// Writes the longest waits of a node, if there is room.
+    fn waits(&mut self, node: &Node, level: usize) -> io::Result<Option<Section>> {
+        let (end, part) = (self.end_of(node), self.sizes.waits);
+        let room = self.taken.waits.of_node(node, level, end, part);
+        let room = room.min(self.rest(node));
+        let Some(packed) = node.waits.packed(room, self.origin()) else {
+            return Ok(None);
+        };
+        self.taken.waits.add(packed.len() as u64, level);
+        self.out.bytes(&packed).map(Some)
+    }
+
+    /// Writes the calls of each method of a node, if there is room. Returns the power of their bins
+    /// too.
+    fn calls(&mut self, node: &Node, level: usize) -> io::Result<Option<(u8, Section)>> {
+        let (end, part) = (self.end_of(node), self.sizes.calls);
+        let room = self.taken.calls.of_node(node, level, end, part);
+        let room = room.min(self.rest(node));
+        let packed = node.calls.packed(room, node.length(), self.origin());
+        let Some((power, packed)) = packed else {
+            return Ok(None);
+        };
+        self.taken.calls.add(packed.len() as u64, level);
+        Ok(Some((power, self.out.bytes(&packed)?)))
+    }
+
     /// Returns how many bytes sums of a node may take, if those of all others took `taken`, and
     /// they may take so many millionths of its size in the trail.
     fn room(&self, node: &Node, taken: u64, part: u64) -> u64 {
-        let all = self
-            .trace
-            .end_of(node.segments[1].saturating_sub(1) as usize);
+        let all = self.end_of(node);
         let part = |bytes: u64| bytes * part / 1_000_000;
         part(2 * all).saturating_sub(taken).min(part(node.bytes))
     }
@@ -324,6 +408,12 @@ impl<W: Write> Builder<'_, W> {
                 ..slice
             });
             self.across.entry(id).or_default().extend(slices);
+            if let Some((_, (object, owner), _)) = self.waits.remove(&id) {
+                self.reasons
+                    .entry(id)
+                    .or_default()
+                    .push([object.0, owner.0]);
+            }
         }
         let origin = self.origin();
         let rows = |slices: &Vec<Slice>| {
@@ -335,6 +425,16 @@ impl<W: Write> Builder<'_, W> {
         let across = self.across.iter().filter(|(_, slices)| !slices.is_empty());
         let across = Across(across.map(|(id, slices)| (id.0, rows(slices))).collect());
         self.directory.across = self.out.section(&across)?;
+        let reasons = std::mem::take(&mut self.reasons).into_iter();
+        let reasons = Reasons(reasons.map(|(id, all)| (id.0, all)).collect());
+        self.directory.reasons = self.out.section(&reasons)?;
+        let sites: Vec<(&str, i64)> = self
+            .sites
+            .all
+            .iter()
+            .map(|(m, line)| (&**m, *line))
+            .collect();
+        self.directory.sites = self.out.section(&sites)?;
         self.directory.methods = self.out.section(&self.trace.method_ids())?;
         self.directory.facts = self.out.section(&self.facts)?;
         self.out.end(&self.directory)?;

@@ -45,7 +45,7 @@ pub(super) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 }
 
 /// Adds differences, beginning with 0.
-fn sums(differences: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+pub(super) fn sums(differences: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
     differences.scan(0_u64, |sum, difference| {
         *sum = sum.wrapping_add(difference);
         Some(*sum)
@@ -210,7 +210,7 @@ pub(super) struct LaneColumns {
     bins: Vec<u64>,
     calls: Vec<u64>,
     /// Bins with more than calls, by their places, and what they have.
-    more: Vec<(u32, [u64; 5])>,
+    more: Vec<(u32, [u64; 6])>,
 }
 
 impl LaneColumns {
@@ -229,8 +229,9 @@ impl LaneColumns {
                     counts.exceptions,
                     counts.blocked,
                     counts.waiting,
+                    counts.cpu,
                 ];
-                if more != [0; 5] {
+                if more != [0; 6] {
                     columns.more.push((columns.calls.len() as u32, more));
                 }
                 columns.calls.push(counts.calls);
@@ -260,6 +261,7 @@ impl LaneColumns {
                         counts.exceptions,
                         counts.blocked,
                         counts.waiting,
+                        counts.cpu,
                     ] = *numbers;
                 }
                 lanes.push((bin, counts));
@@ -442,7 +444,7 @@ impl MethodColumns {
     }
 }
 
-fn kind_number(kind: Kind) -> u8 {
+pub(super) fn kind_number(kind: Kind) -> u8 {
     match kind {
         Kind::Call => 0,
         Kind::Thrown => 1,
@@ -453,7 +455,7 @@ fn kind_number(kind: Kind) -> u8 {
     }
 }
 
-fn kind_of(number: u8) -> Option<Kind> {
+pub(super) fn kind_of(number: u8) -> Option<Kind> {
     let kinds = [
         Kind::Call,
         Kind::Thrown,

@@ -36,6 +36,18 @@ struct CollectionRow {
 }
 
 impl Facts {
+    /// Returns true if an event has a part in the facts.
+    pub(super) fn has(event: &Event<'_>) -> bool {
+        matches!(
+            event,
+            Event::GcStart(_)
+                | Event::GcDetail(_)
+                | Event::GcFinish(_)
+                | Event::Custom(_)
+                | Event::Option(_)
+        )
+    }
+
     /// Adds an event, in the order of the trace.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {

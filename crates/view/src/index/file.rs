@@ -18,7 +18,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 /// The first and the last bytes of an index, with its version.
-pub(super) const MAGIC: [u8; 8] = *b"JTRidx\x00\x01";
+pub(super) const MAGIC: [u8; 8] = *b"JTRidx\x00\x02";
 /// Size of the end of a file in bytes.
 const END: usize = 8 + 4 + 4 + 8;
 /// Number of bytes at both ends of a trail that its fingerprint depends on.
@@ -81,6 +81,10 @@ pub(super) struct Directory {
     pub(super) methods: Option<Section>,
     /// Waits from one block into another, and slices that never end.
     pub(super) across: Option<Section>,
+    /// What the waits among these are for.
+    pub(super) reasons: Option<Section>,
+    /// Sites of exceptions by their numbers.
+    pub(super) sites: Option<Section>,
     /// Sums of all threads.
     pub(super) facts: Option<Section>,
     /// The analysis that a report shows.
@@ -100,11 +104,24 @@ pub(super) struct Entry {
     pub(super) lanes: Option<Section>,
     pub(super) methods: Option<Section>,
     pub(super) paths: Option<Section>,
+    /// The first and the last readings of CPU time.
+    pub(super) readings: Option<Section>,
+    /// Allocations and exceptions.
+    pub(super) events: Option<Section>,
+    /// The longest waits.
+    pub(super) waits: Option<Section>,
+    /// Calls of each method, in bins of 2^`call_power` ns.
+    pub(super) calls: Option<Section>,
+    pub(super) call_power: u8,
 }
 
 /// Waits from one block into another, and slices that never end, by thread.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Across(pub(super) Vec<(u64, Vec<SliceRow>)>);
+
+/// Objects and owners of the waits in [`Across`], by thread.
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct Reasons(pub(super) Vec<(u64, Vec<[u64; 2]>)>);
 
 /// Where the slices of the threads of a node are. A thread without room has no section.
 #[derive(Serialize, Deserialize, Default, Debug, Clone)]

@@ -1,6 +1,7 @@
 //! What a thread does by bin of time.
 
 use super::bins::Bins;
+use crate::cpu::{Reading, share_of_cpu};
 use crate::overview::Counts;
 use crate::slice::Kind;
 use jtrail_model::Timestamp;
@@ -50,6 +51,25 @@ impl Lanes {
                 bin,
                 Counts::of_wait(next.since(begin).0.unsigned_abs(), kind),
             );
+            begin = next;
+        }
+    }
+
+    /// Spreads the CPU time between two readings evenly over the bins.
+    pub(crate) fn add_cpu(&mut self, [before, reading]: [Reading; 2], bins: Bins) {
+        let until = share_of_cpu(before, reading);
+        let (mut begin, end) = (before.time.max(bins.origin), reading.time);
+        while begin < end {
+            let bin = bins.of(begin);
+            let next = bins.begin(bin + 1).min(end);
+            if next <= begin {
+                return;
+            }
+            let cpu = until(next) - until(begin);
+            if cpu > 0 {
+                let none = Counts::default();
+                self.add(bin, Counts { cpu, ..none });
+            }
             begin = next;
         }
     }

@@ -8,6 +8,8 @@
 //!   is counted by bin and level, and everything else is there with its exact times
 //! - for each thread what it does by bin
 //! - sums by thread and method, and by thread and call path, if they take few bytes
+//! - allocations, exceptions, the longest waits, and the calls of each method by bin, if they take
+//!   few bytes
 //!
 //! A node takes as many bytes as others of its level: with each level, bins get four times as long.
 //! So a picture of any width takes nodes whose bins are not longer than its pixels, and nothing
@@ -20,6 +22,10 @@
 //! | `lanes` | what a thread does by bin |
 //! | `paths` | sums by thread and call path |
 //! | `methods` | sums by thread and method |
+//! | `readings` | the first and the last readings of CPU time |
+//! | `events` | allocations and exceptions |
+//! | `waits` | the longest waits |
+//! | `calls` | calls of each method by bin, and the longest one |
 //! | `facts` | what it says of the whole trace |
 //! | `node` | nodes, and how long their bins are |
 //! | `build` | makes the index |
@@ -28,30 +34,43 @@
 
 mod bins;
 mod build;
+mod calls;
 mod encode;
+mod events;
 mod facts;
 mod file;
 mod lanes;
 mod methods;
 mod node;
 mod paths;
+mod readings;
+mod room;
 mod summary;
+mod waits;
 
 pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
-pub use build::IndexSizes;
+pub(crate) use calls::CallsOf;
 pub(crate) use encode::PackedDetail;
 pub(crate) use facts::Facts;
 pub(crate) use lanes::Lanes;
 pub(crate) use methods::{OfThread, ThreadMethods};
 pub(crate) use paths::ThreadPaths;
+pub use room::IndexSizes;
+pub(crate) use waits::NodeWaits;
 
 use crate::cache::Cache;
+use crate::cpu::Readings;
+use crate::events::{EventSums, Sites};
 use crate::slice::Slice;
 use crate::trace::Trace;
+use crate::waits::Wait;
+use calls::CallColumns;
 use encode::{DetailColumns, MethodColumns, PathColumns};
-use file::{Across, Directory, Entry, Fingerprint, OfThreads, Section};
-use jtrail_model::{MethodId, ThreadId, Timestamp};
+use events::EventColumns;
+use file::{Across, Directory, Entry, Fingerprint, OfThreads, Reasons, Section};
+use jtrail_model::{MethodId, ObjectId, ThreadId, Timestamp};
 use parking_lot::Mutex;
+use readings::ReadingColumns;
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -59,6 +78,7 @@ use std::mem::size_of;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use waits::WaitColumns;
 
 /// What is added to the name of a trail for that of its index.
 pub const EXTENSION: &str = "idx";
@@ -76,6 +96,7 @@ pub(crate) struct Index {
     directory: Directory,
     facts: Facts,
     across: BTreeMap<ThreadId, Vec<Slice>>,
+    sites: Sites,
     threads: Mutex<Cache<Place, OfThreads>>,
     details: Mutex<Cache<(Place, ThreadId), Detail>>,
 }
@@ -103,6 +124,9 @@ impl Index {
         let Some(facts) = section(&file, directory.facts)? else {
             return Ok(None);
         };
+        let Some(sites) = section::<Vec<(String, i64)>>(&file, directory.sites)? else {
+            return Ok(None);
+        };
         let mut across = BTreeMap::new();
         for (id, rows) in rows {
             let slices: Option<Vec<Slice>> = rows.iter().map(|row| row.slice(origin)).collect();
@@ -120,6 +144,7 @@ impl Index {
             directory,
             facts,
             across,
+            sites: Sites::from_iter(sites),
             threads: Mutex::new(Cache::new(MAX_THREADS)),
             details: Mutex::new(Cache::new(MAX_DETAILS)),
         }))
@@ -282,6 +307,104 @@ impl Index {
     pub(crate) fn lanes(&self, place: Place) -> io::Result<Option<Vec<(ThreadId, Lanes)>>> {
         let columns = section::<encode::LaneColumns>(&self.file, self.entry(place).lanes)?;
         Ok(columns.and_then(|columns| columns.lanes()))
+    }
+
+    /// Returns the first and the last readings of CPU time; `None` if they are not known.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn readings(&self, place: Place) -> io::Result<Option<Readings>> {
+        let columns = section::<ReadingColumns>(&self.file, self.entry(place).readings)?;
+        Ok(columns.and_then(|columns| columns.readings(self.origin)))
+    }
+
+    /// Returns false if the trace has no readings of CPU time.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn has_cpu(&self) -> io::Result<bool> {
+        for place in self.top() {
+            let readings = self.readings(place)?;
+            if readings.is_none_or(|readings| !readings.0.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns true if a node has sums of allocations and exceptions.
+    pub(crate) fn has_events(&self, place: Place) -> bool {
+        self.entry(place).events.is_some()
+    }
+
+    /// Returns the sums of allocations and exceptions; `None` if there are none or they are
+    /// damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn events(&self, place: Place) -> io::Result<Option<EventSums>> {
+        let columns = section::<EventColumns>(&self.file, self.entry(place).events)?;
+        Ok(columns.and_then(|columns| columns.sums(self.origin)))
+    }
+
+    /// Returns the sites of exceptions.
+    pub(crate) fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    /// Returns the longest waits that begin and end in one block of a node; `None` if there are
+    /// none or they are damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn waits(&self, place: Place) -> io::Result<Option<NodeWaits>> {
+        let columns = section::<WaitColumns>(&self.file, self.entry(place).waits)?;
+        Ok(columns.and_then(|columns| columns.waits(self.origin)))
+    }
+
+    /// Returns the waits from one block into another, and those that never end.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn crossing_waits(&self) -> io::Result<Vec<Wait>> {
+        let reasons = section::<Reasons>(&self.file, self.directory.reasons)?;
+        let reasons: BTreeMap<u64, _> = reasons.unwrap_or_default().0.into_iter().collect();
+        let mut all = Vec::new();
+        for (thread, slices) in &self.across {
+            let waits = slices.iter().filter(|slice| !slice.kind.is_call());
+            let of_thread = reasons.get(&thread.0).map_or(&[][..], Vec::as_slice);
+            for (place, wait) in waits.enumerate() {
+                let [object, owner] = of_thread.get(place).copied().unwrap_or_default();
+                all.push(Wait {
+                    thread: *thread,
+                    begin: wait.begin,
+                    end: wait.end,
+                    level: wait.level,
+                    kind: wait.kind,
+                    object: ObjectId(object),
+                    owner: ThreadId(owner),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the bins of the calls of methods of a node; `None` if it has none.
+    pub(crate) fn call_bins(&self, place: Place) -> Option<Bins> {
+        let entry = self.entry(place);
+        entry.calls.map(|_| Bins {
+            origin: self.origin,
+            power: entry.call_power,
+        })
+    }
+
+    /// Returns the calls of a method; `None` if there are none or they are damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn calls_of(&self, place: Place, method: u32) -> io::Result<Option<CallsOf>> {
+        let columns = section::<CallColumns>(&self.file, self.entry(place).calls)?;
+        Ok(columns.and_then(|columns| columns.of(method, self.origin)))
     }
 
     /// Returns true if a node has sums by method.

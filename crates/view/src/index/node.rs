@@ -1,10 +1,14 @@
 //! A node: a block of segments, or up to four nodes that follow each other.
 
 use super::bins::{Bins, Detail};
+use super::calls::MethodCalls;
 use super::lanes::Lanes;
 use super::methods::ThreadMethods;
 use super::paths::ThreadPaths;
 use super::summary::Summary;
+use super::waits::NodeWaits;
+use crate::cpu::Readings;
+use crate::events::EventSums;
 use jtrail_model::{ThreadId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -12,6 +16,9 @@ use std::collections::BTreeMap;
 const LANES: f64 = 0.15;
 /// Maximum number of call paths of a node, up to those that the last part adds.
 const MAX_PATHS: usize = 200_000;
+/// Maximum number of sums of allocations and exceptions of a node, up to those that the last part
+/// adds.
+const MAX_EVENTS: usize = 200_000;
 /// A node with fewer bins has no pictures of the threads with the fewest cells.
 const MIN_BINS: u64 = 4;
 
@@ -31,6 +38,11 @@ pub(super) struct Node {
     pub(super) methods: ThreadMethods,
     /// `None` if there are too many.
     pub(super) paths: Option<ThreadPaths>,
+    pub(super) readings: Readings,
+    /// `None` if there are too many.
+    pub(super) events: Option<EventSums>,
+    pub(super) waits: NodeWaits,
+    pub(super) calls: MethodCalls,
 }
 
 /// What a thread does in a node.
@@ -92,6 +104,10 @@ impl Node {
             threads: BTreeMap::new(),
             methods: ThreadMethods::default(),
             paths: Some(ThreadPaths::default()),
+            readings: Readings::default(),
+            events: Some(EventSums::default()),
+            waits: NodeWaits::default(),
+            calls: MethodCalls::new(Bins { origin, power: 0 }),
         }
     }
 
@@ -104,7 +120,7 @@ impl Node {
     }
 
     /// Adds the next segment, which has so many bytes in the trail.
-    pub(super) fn add_segment(&mut self, summary: Summary, bytes: u64) {
+    pub(super) fn add_segment(&mut self, summary: Summary, bytes: u64, site: impl Fn(u32) -> u32) {
         self.segments[1] += 1;
         self.extend(bytes, summary.times);
         let [bins, lane_bins] = self.align([summary.bins; 2]);
@@ -117,6 +133,10 @@ impl Node {
         }
         self.methods.append(ThreadMethods::of(&summary.paths));
         self.add_paths(Some(&summary.paths));
+        self.add_readings(&summary.readings);
+        self.add_events(Some(&summary.events), site);
+        self.waits.append(summary.waits);
+        self.calls.append(summary.calls);
     }
 
     /// Adds the next node.
@@ -146,6 +166,38 @@ impl Node {
         }
         self.methods.append(node.methods);
         self.add_paths(node.paths.as_ref());
+        self.add_readings(&node.readings);
+        self.add_events(node.events.as_ref(), |site| site);
+        self.waits.append(node.waits);
+        self.calls.append(node.calls);
+    }
+
+    /// Adds later readings, and the CPU time in between.
+    fn add_readings(&mut self, later: &Readings) {
+        for (thread, [first, _]) in &later.0 {
+            if let Some([_, before]) = self.readings.0.get(thread) {
+                // A thread without calls and waits has an empty picture, which takes no room.
+                let own = self.threads.entry(*thread).or_insert_with(|| OfThread {
+                    detail: Some(Detail::default()),
+                    lanes: Lanes::default(),
+                });
+                own.lanes.add_cpu([*before, *first], self.lane_bins);
+            }
+        }
+        self.readings.append(later);
+    }
+
+    fn add_events(&mut self, more: Option<&EventSums>, site: impl Fn(u32) -> u32) {
+        match (&mut self.events, more) {
+            (Some(events), Some(more)) if events.len() <= MAX_EVENTS => events.append(more, site),
+            _ => self.events = None,
+        }
+    }
+
+    /// Returns the time from the first to the last event in ns.
+    pub(super) fn length(&self) -> u64 {
+        let times = self.times;
+        times.map_or(0, |[first, last]| last.0.abs_diff(first.0))
     }
 
     fn add_paths(&mut self, more: Option<&ThreadPaths>) {
@@ -194,9 +246,7 @@ impl Node {
     /// Makes the bins so large that the node takes about so many bytes.
     pub(super) fn fit(&mut self, estimate: Estimate, bytes: u64) {
         let room = estimate.cells_in(bytes);
-        let length = self
-            .times
-            .map_or(0, |[first, last]| last.0.abs_diff(first.0));
+        let length = self.length();
         let is_large = |bins: Bins| length >> bins.power <= MIN_BINS || bins.power >= 62;
         let of_lanes = (room * LANES) as usize;
         self.threads

@@ -1,20 +1,30 @@
 //! What the index says of a segment.
 
 use super::bins::{Bins, Detail};
+use super::calls::MethodCalls;
+use super::facts::Facts;
 use super::lanes::Lanes;
 use super::paths::ThreadPaths;
+use super::waits::NodeWaits;
+use crate::cpu::{Reading, Readings};
+use crate::events::{EventSums, Sites};
 use crate::methods::NO_METHOD;
 use crate::overview::Counts;
 use crate::slice::{EARLIER, Kind, Slice};
 use crate::sums::{Part, ThreadSum};
 use crate::trace::Trace;
+use crate::waits::{Wait, reason};
 use crate::walk::{Begin, Open, Walk};
-use jtrail_model::{Event, ThreadId, Timestamp};
+use jtrail_model::{Event, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::io;
 
 /// A segment has at most so many bins.
 const MAX_BINS: u64 = 512;
+/// How many bins of a segment are one bin of the calls of methods, as a power of two.
+const CALLS: u8 = 6;
+/// A segment has at most so many bins of the calls of methods, if its times are right.
+const MAX_CALL_BINS: usize = 10;
 
 /// What the index says of a segment.
 #[derive(Debug)]
@@ -24,7 +34,14 @@ pub(super) struct Summary {
     pub(super) times: Option<[Timestamp; 2]>,
     pub(super) threads: FxHashMap<ThreadId, OfThread>,
     pub(super) paths: ThreadPaths,
-    /// Other events than calls and waits.
+    pub(super) calls: MethodCalls,
+    pub(super) readings: Readings,
+    pub(super) events: EventSums,
+    /// The sites of [`Self::events`].
+    pub(super) sites: Sites,
+    /// The longest waits that begin and end here.
+    pub(super) waits: NodeWaits,
+    /// Events that tell about the whole trace.
     pub(super) others: Vec<Event<'static>>,
 }
 
@@ -37,6 +54,8 @@ pub(super) struct OfThread {
     pub(super) ended_wait: Option<Slice>,
     /// What is open at the end, outermost first.
     pub(super) open: Vec<Slice>,
+    /// The object and the owner of the wait that is open at the end.
+    pub(super) reason: (ObjectId, ThreadId),
     pub(super) sum: ThreadSum,
     /// False if the thread goes on with what it did before.
     pub(super) is_running: bool,
@@ -60,6 +79,12 @@ impl Summary {
             bins,
             paths: ThreadPaths::default(),
             lanes: FxHashMap::default(),
+            readings: Readings::default(),
+            events: EventSums::default(),
+            sites: Sites::default(),
+            waits: NodeWaits::default(),
+            reason: Default::default(),
+            calls: OfPaths::new(bins, times.map_or(bins.origin, |[first, _]| first)),
             others: Vec::new(),
         };
         let walked = trace.walk(number, &mut visitor)?;
@@ -83,6 +108,7 @@ impl Summary {
                     lanes: state.lanes,
                     ended_wait: state.ended_wait,
                     open: open.collect(),
+                    reason: state.reason,
                     sum: state.sum,
                     is_running: thread.is_running,
                 },
@@ -96,9 +122,107 @@ impl Summary {
             bins,
             times,
             threads,
+            calls: visitor.calls.by_method(&visitor.paths),
             paths: visitor.paths,
+            readings: visitor.readings,
+            events: visitor.events,
+            sites: visitor.sites,
+            waits: visitor.waits,
             others: visitor.others,
         })
+    }
+}
+
+/// Returns a wait with what it is for.
+pub(super) fn wait(thread: ThreadId, slice: &Slice, reason: (ObjectId, ThreadId)) -> Wait {
+    let (object, owner) = reason;
+    Wait {
+        thread,
+        begin: slice.begin,
+        end: slice.end,
+        level: slice.level,
+        kind: slice.kind,
+        object,
+        owner,
+    }
+}
+
+/// The calls of each path while a segment is read.
+struct OfPaths {
+    bins: Bins,
+    first: u64,
+    /// By node of the paths: numbers of calls by bin, and the longest call that has ended.
+    nodes: Vec<([u32; MAX_CALL_BINS], Option<Slice>)>,
+    /// Nodes and bins of calls in other bins, which only wrong times have.
+    others: Vec<(u32, u64)>,
+}
+
+impl OfPaths {
+    fn new(bins: Bins, first: Timestamp) -> Self {
+        let bins = Bins {
+            power: bins.power + CALLS,
+            ..bins
+        };
+        Self {
+            bins,
+            first: bins.of(first),
+            nodes: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn node(&mut self, node: u32) -> &mut ([u32; MAX_CALL_BINS], Option<Slice>) {
+        let node = node as usize;
+        if node >= self.nodes.len() {
+            self.nodes.resize(node + 1, ([0; MAX_CALL_BINS], None));
+        }
+        &mut self.nodes[node]
+    }
+
+    #[inline]
+    fn add(&mut self, node: u32, time: Timestamp) {
+        let bin = self.bins.of(time);
+        let place = bin.wrapping_sub(self.first);
+        match self.node(node).0.get_mut(place as usize) {
+            Some(calls) => *calls += 1,
+            None => self.others.push((node, bin)),
+        }
+    }
+
+    #[inline]
+    fn add_ended(&mut self, node: u32, slice: &Slice) {
+        let length = |slice: &Slice| slice.end.0.saturating_sub(slice.begin.0);
+        let (_, longest) = self.node(node);
+        if longest.is_none_or(|longest| length(slice) > length(&longest)) {
+            *longest = Some(*slice);
+        }
+    }
+
+    fn by_method(self, paths: &ThreadPaths) -> MethodCalls {
+        let mut calls = MethodCalls::new(self.bins);
+        let tree = &paths.sums.tree;
+        // The threads of nodes: parents stand before their callees.
+        let mut threads = vec![ThreadId::NONE; tree.len()];
+        for (node, (counts, longest)) in self.nodes.into_iter().enumerate().skip(1) {
+            let (number, parent) = (node as u32, tree.parent(node as u32));
+            threads[node] = match parent {
+                0 => paths.threads[tree.frame(number) as usize],
+                _ => threads[parent as usize],
+            };
+            let filled = (self.first..).zip(counts).filter(|(_, count)| *count > 0);
+            for (bin, count) in filled {
+                calls.add(tree.frame(number), bin, u64::from(count));
+            }
+            if let Some(slice) = longest {
+                calls.add_ended((threads[node], slice));
+            }
+        }
+        for (node, bin) in self.others {
+            calls.add(tree.frame(node), bin, 1);
+        }
+        calls.sort();
+        calls
     }
 }
 
@@ -108,15 +232,25 @@ struct Visitor {
     paths: ThreadPaths,
     /// Allocations and exceptions.
     lanes: FxHashMap<ThreadId, Lanes>,
+    readings: Readings,
+    events: EventSums,
+    sites: Sites,
+    waits: NodeWaits,
+    /// The object and the owner of the wait that begins.
+    reason: (ObjectId, ThreadId),
+    calls: OfPaths,
     others: Vec<Event<'static>>,
 }
 
 /// A thread while its segment is read.
 struct State {
+    id: ThreadId,
     detail: Detail,
     lanes: Lanes,
     ended_wait: Option<Slice>,
     has_ended: bool,
+    /// The object and the owner of the latest wait.
+    reason: (ObjectId, ThreadId),
     /// The path without calls.
     root: u32,
     /// The times of its first and latest event.
@@ -162,6 +296,8 @@ impl Walk for Visitor {
     fn thread(&mut self, id: ThreadId) -> State {
         let root = self.paths.root(id);
         State {
+            id,
+            reason: Default::default(),
             detail: Detail::default(),
             lanes: Lanes::default(),
             ended_wait: None,
@@ -182,6 +318,7 @@ impl Walk for Visitor {
             self.pass(state, innermost, begin.time);
         }
         if begin.method == NO_METHOD {
+            state.reason = std::mem::take(&mut self.reason);
             return Known {
                 slice,
                 node: innermost,
@@ -192,6 +329,7 @@ impl Walk for Visitor {
             state.innermost = node;
         } else {
             self.paths.sums.get(node).calls += 1;
+            self.calls.add(node, begin.time);
             state.sum.calls += 1;
             state.lanes.add_call(self.bins.of(begin.time));
         }
@@ -211,16 +349,22 @@ impl Walk for Visitor {
         let slice = Slice { end, kind, ..slice };
         if kind.is_call() {
             state.detail.push(&slice, self.bins);
+            self.calls.add_ended(node, &slice);
         } else if slice.begin == EARLIER && !state.has_ended {
             state.ended_wait = Some(slice);
         } else {
             state.detail.push(&slice, self.bins);
             state.lanes.add_wait([slice.begin, end], kind, self.bins);
+            if slice.begin != EARLIER {
+                self.waits.push(wait(state.id, &slice, state.reason));
+            }
         }
         state.has_ended = true;
     }
 
     fn other(&mut self, event: &Event<'_>) {
+        self.reason = reason(event);
+        self.events.event(event, &mut self.sites);
         let none = Counts::default();
         match event {
             Event::ObjectAlloc(e) => {
@@ -248,8 +392,18 @@ impl Walk for Visitor {
                 };
                 self.count(e.thread, e.time, counts);
             }
+            Event::ThreadCpu(e) => {
+                let (time, cpu) = (e.time, e.cpu_time.0);
+                let reading = Reading { time, cpu };
+                if let Some(before) = self.readings.add(e.thread, reading) {
+                    let lanes = self.lanes.entry(e.thread).or_default();
+                    lanes.add_cpu([before, reading], self.bins);
+                }
+            }
             _ => {}
         }
-        self.others.push(event.clone().into_static());
+        if Facts::has(event) {
+            self.others.push(event.clone().into_static());
+        }
     }
 }

@@ -90,6 +90,8 @@ export interface TreeAnswer {
 
 export interface Occurrences {
   calls: number[];
+  /** Length of an interval, which may be longer than requested: then `calls` has fewer of them. */
+  interval?: number;
   share: number;
   slowest: { thread: number; begin: number; end: number; level: number } | null;
 }

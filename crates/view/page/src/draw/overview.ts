@@ -11,6 +11,8 @@ import type { Measure, Pen } from './pen.ts';
 export const LABELS = 168;
 const AXIS = 20;
 const LANE = 14;
+/** Height of a row from which on its label does not overlap those of its neighbours. */
+const LABEL_HEIGHT = 12;
 /** Colours of the heat map. */
 const HEAT_STEPS = 200;
 
@@ -130,9 +132,12 @@ function drawHeat(pen: Pen, { heat, grid, theme, measure, threads, width }: Over
     }
     const isChosen = chosen !== null && row.threads.some((thread) => chosen.has(thread));
     if (isChosen) pen.rect(2, place.top, 3, place.height - 1, theme.accent);
-    // Small rows have a label where there is room: each second one, or the last.
-    const isLabelled = place.height >= 9 || number % 2 === 0 || number === heat.rows.length - 1;
-    if (isLabelled) pen.text(measure.fit([visible(row.label, 80)], LABELS - 16), 8, place.top + place.height / 2, isChosen ? theme.text : theme.dim);
+    // Labels of small rows would overlap: each second one is left out, and the one above says so.
+    const isSmall = place.height < LABEL_HEIGHT;
+    if (isSmall && number % 2 === 1) return;
+    const rest = isSmall && number + 1 < heat.rows.length ? ' (+1)' : '';
+    const label = measure.fit([visible(row.label, 80)], LABELS - 16 - measure.width(rest));
+    pen.text(`${label}${rest}`, 8, place.top + place.height / 2, isChosen ? theme.text : theme.dim);
   });
 }
 
@@ -149,7 +154,7 @@ function drawLane(pen: Pen, picture: OverviewPicture, place: Lane, lanes: Lanes,
     case 'marked method': {
       const { answer } = picture.occurrences!;
       const { grid } = picture;
-      const bins = length(grid) / grid.bins;
+      const bins = answer.interval ?? length(grid) / grid.bins;
       const most = Math.max(1, ...answer.calls);
       answer.calls.forEach((calls, bin) => {
         if (calls > 0) pen.rect(scale.x(grid.from + bin * bins), bottom - Math.max(2.5, (LANE - 1) * Math.sqrt(calls / most)), Math.max(1, bins / scale.perPixel), LANE, theme.match);
@@ -270,7 +275,8 @@ export function overviewTexts(picture: OverviewPicture, x: number, y: number): s
     },
     'marked method': () => {
       const { answer, name } = picture.occurrences!;
-      const calls = answer.calls[atBin] ?? 0;
+      const size = answer.interval ?? length(grid) / grid.bins;
+      const calls = answer.calls[Math.floor((time - grid.from) / size)] ?? 0;
       return [name, `${shortCount(calls)} calls here`, ...(answer.slowest ? [`slowest call: ${duration(answer.slowest.end - answer.slowest.begin)} at ${duration(answer.slowest.begin)} (key s)`] : [])];
     },
   };

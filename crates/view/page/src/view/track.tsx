@@ -32,7 +32,9 @@ export function TrackLabel({ trace, track, isStop }: { trace: number; track: Tra
   const rows = isGroup ? 0 : Math.floor((track.height - GAP) / track.row);
   const calls = track.threads.reduce((sum, thread) => sum + (info.threads.calls[thread] ?? 0), 0);
   const end = isGroup ? -1 : info.threads.end[track.id]!;
-  const facts = [`${shortCount(calls)} calls`, ...(isGroup ? [] : [`${duration(info.threads.busy[track.id] ?? 0)} busy`]), ...(end >= 0 ? [`ended at ${duration(end)}`] : [])].join(', ');
+  // While the index is built, the server knows no times of threads, and their calls only roughly.
+  const busy = isGroup || info.indexed < 1 ? 0 : (info.threads.busy[track.id] ?? 0);
+  const facts = [...(calls > 0 ? [`${shortCount(calls)} calls`] : []), ...(busy > 0 ? [`${duration(busy)} busy`] : []), ...(end >= 0 ? [`ended at ${duration(end)}`] : [])].join(', ');
   const cut = levels > rows ? `${count(rows)} of ${count(levels)} levels are shown` : '';
   return (
     <div class={`track ${isGroup ? 'group' : ''} ${isChosen ? 'chosen' : ''}`} style={{ top: `${AXIS_HEIGHT + track.top}px`, height: `${track.height}px`, paddingLeft: `${track.indent * 14}px` }}>

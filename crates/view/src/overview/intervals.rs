@@ -1,0 +1,81 @@
+//! Equal intervals of a span.
+
+use super::Counts;
+use crate::cpu::{Reading, share_of_cpu};
+use crate::slice::Kind;
+use jtrail_model::Timestamp;
+
+/// Equal intervals of a span.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Intervals {
+    pub(super) span: [Timestamp; 2],
+    pub(super) count: usize,
+}
+
+impl Intervals {
+    /// Returns the power of the intervals: they are 2^power ns long, and begin at multiples of it
+    /// after `origin`. `None` if they do not.
+    pub(super) fn power(&self, origin: Timestamp) -> Option<u8> {
+        let [from, until] = self.span.map(|time| time.0.checked_sub(origin.0));
+        let (from, until) = (u64::try_from(from?).ok()?, u64::try_from(until?).ok()?);
+        let length = until.checked_sub(from)? / self.count as u64;
+        let fits = length.is_power_of_two()
+            && length * self.count as u64 == until - from
+            && from % length == 0;
+        fits.then(|| length.ilog2() as u8)
+    }
+
+    pub(super) fn has(&self, time: Timestamp) -> bool {
+        (self.span[0]..self.span[1]).contains(&time)
+    }
+
+    /// Returns the interval of a time; the nearest one if the time is not in the span.
+    #[inline]
+    pub(super) fn of(&self, time: Timestamp) -> usize {
+        let [from, until] = self.span;
+        let length = until.0.saturating_sub(from.0).max(0) as u64;
+        let since = time.0.saturating_sub(from.0).max(0) as u64;
+        // An interval has its begin, and not its end.
+        let number = u128::from(since) * self.count as u128 / u128::from(length).max(1);
+        (number as usize).min(self.count - 1)
+    }
+
+    /// Returns the first time that is not in an interval any more.
+    pub(super) fn end(&self, interval: usize) -> Timestamp {
+        let [from, until] = self.span.map(|time| i128::from(time.0));
+        let length = until - from;
+        let end = length * (interval as i128 + 1);
+        Timestamp((from + (end + self.count as i128 - 1) / self.count as i128) as i64)
+    }
+
+    /// Spreads the CPU time between two readings evenly over the time between them.
+    pub(super) fn add_cpu(&self, counts: &mut [Counts], [before, reading]: [Reading; 2]) {
+        let until = share_of_cpu(before, reading);
+        let mut from = before.time.max(self.span[0]);
+        while from < reading.time.min(self.span[1]) {
+            let interval = self.of(from);
+            let next = self.end(interval).min(reading.time).min(self.span[1]);
+            counts[interval].cpu += until(next) - until(from);
+            if next <= from {
+                return;
+            }
+            from = next;
+        }
+    }
+
+    /// Adds to each interval the time that it has of a wait.
+    pub(super) fn add_wait(&self, counts: &mut [Counts], [begin, end]: [Timestamp; 2], kind: Kind) {
+        let [from, until] = self.span;
+        let (mut begin, end) = (begin.max(from), end.min(until));
+        while begin < end {
+            let interval = self.of(begin);
+            let next = self.end(interval).min(end);
+            let time = next.since(begin).0.max(0).unsigned_abs();
+            counts[interval] += Counts::of_wait(time, kind);
+            if next <= begin {
+                return;
+            }
+            begin = next;
+        }
+    }
+}
