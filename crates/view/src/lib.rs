@@ -15,6 +15,7 @@
 //! | `gaps` | what is missing of a trace |
 //! | `trace` | an open trail: its threads and names |
 //! | `opening` | what is read of a trail when it is opened |
+//! | `growing` | a trail that is still being written |
 //! | `slices` | the slices of a thread in a span |
 //! | `index` | what pictures and sums of long spans need, beside the trail |
 //! | `finer` | blocks at a higher resolution than the index has |
@@ -40,6 +41,7 @@ mod classes;
 mod coarse;
 mod finer;
 mod gaps;
+mod growing;
 mod index;
 mod methods;
 mod net;
@@ -62,6 +64,7 @@ mod waits;
 mod walk;
 
 pub use gaps::Gap;
+pub use growing::Growth;
 pub use index::{EXTENSION, IndexSizes, save_analysis, saved_analysis};
 pub use methods::NO_METHOD;
 pub use overview::{Collection, Counts, Overview};

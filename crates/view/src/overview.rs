@@ -6,6 +6,7 @@ use crate::slice::{EARLIER, Kind};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
 use jtrail_analysis::{Analysis, Site, Subjects};
+use jtrail_formats::trail::Ending;
 use jtrail_model::{ClassId, Event, Generation, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::btree_map::Entry;
@@ -31,6 +32,9 @@ pub struct Overview {
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
+    /// What was added for waits that do not end in the segments so far. `None` if it has not been
+    /// added.
+    unended: Option<Vec<(ThreadId, Vec<Counts>)>>,
     /// The ends of gaps after which nothing has begun or ended, by thread.
     after_gaps: BTreeMap<ThreadId, Timestamp>,
     /// Threads that have begun or ended a call or wait in the segments so far.
@@ -194,6 +198,20 @@ impl Overview {
             count: intervals.max(1),
         };
         Self::empty(intervals, Remaining::new(needs.into_iter()))
+    }
+
+    /// Counts in the segments from `first` on, too: the trace has grown.
+    pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
+        for (thread, unended) in self.unended.take().into_iter().flatten() {
+            let counts = self.threads.entry(thread).or_default();
+            for (all, less) in counts.iter_mut().zip(unended) {
+                all.blocked -= less.blocked;
+                all.waiting -= less.waiting;
+            }
+        }
+        let needs = Self::needs(trace, self.intervals.span);
+        let new: Vec<_> = needs.into_iter().filter(|(n, _)| *n >= first).collect();
+        self.remaining.add(new.into_iter());
     }
 
     /// Returns the segments that tell what happens in a span. Of those outside of it, only some
@@ -377,6 +395,7 @@ impl Overview {
             only: None,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
+            unended: None,
             after_gaps: BTreeMap::new(),
             running: BTreeSet::new(),
             heap: vec![None; intervals.count],
@@ -412,7 +431,7 @@ impl Overview {
         });
         self.remaining = remaining;
         done?;
-        if self.share() >= 1.0 {
+        if self.share() >= 1.0 && self.unended.is_none() {
             self.end(trace)?;
         }
         Ok(())
@@ -483,6 +502,7 @@ impl Overview {
 
     /// Adds the waits that never end.
     fn end(&mut self, trace: &Trace) -> io::Result<()> {
+        let mut waits = self.waits.clone();
         // Waits that last all through the span, in which their threads have other events.
         let silent = self.threads.keys().filter(|id| !self.running.contains(id));
         for id in silent {
@@ -492,18 +512,28 @@ impl Overview {
                 None => None,
             };
             if let Some(wait) = wait {
-                self.waits.insert(*id, (wait.begin, wait.kind));
+                waits.insert(*id, (wait.begin, wait.kind));
             }
         }
-        let end = trace.ended(self.intervals.span)[1];
-        for (id, (begin, kind)) in std::mem::take(&mut self.waits) {
+        let (intervals, mut unended) = (self.intervals, Vec::new());
+        let may_grow = trace.ending() == Ending::Missing;
+        let end = trace.ended(intervals.span)[1];
+        for (id, (begin, kind)) in waits {
             let last = trace.segments_of(id, self.intervals.span).last().copied();
             let gap = last.and_then(|last| trace.gap_after(id, last));
             if let Some(counts) = self.threads.get_mut(&id) {
                 let wait = [begin, gap.map_or(end, |[missing, _]| missing.min(end))];
-                self.intervals.add_wait(counts, wait, kind);
+                let mut of_wait = vec![Counts::default(); intervals.count];
+                intervals.add_wait(&mut of_wait, wait, kind);
+                for (all, more) in counts.iter_mut().zip(&of_wait) {
+                    *all += *more;
+                }
+                if may_grow {
+                    unended.push((id, of_wait));
+                }
             }
         }
+        self.unended = Some(unended);
         Ok(())
     }
 

@@ -37,6 +37,16 @@ impl Occurrences {
         }
     }
 
+    /// Counts in the segments from `first` on, too: the trace has grown.
+    pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
+        let before = self.remaining.len();
+        let new = trace.segments_in(self.span).into_iter().rev();
+        let mut remaining: Vec<usize> = new.take_while(|number| *number >= first).collect();
+        remaining.append(&mut self.remaining);
+        self.remaining = remaining;
+        self.all += self.remaining.len() - before;
+    }
+
     /// Returns which share of the span has been counted: 1 if all has.
     pub fn share(&self) -> f64 {
         match self.all {
