@@ -46,13 +46,15 @@ fn actions() -> impl Strategy<Value = Vec<(u64, i64, Action)>> {
     proptest::collection::vec((1..=THREADS, 0..40_i64, action), 1..160)
 }
 
+/// Open calls with their tickets, and whether the wait that is open is a park.
+type OpenOfThread = (Vec<(u64, u32)>, Option<bool>);
+
 /// An encoder with the state of its threads.
 #[derive(Default)]
 struct Maker {
     now: i64,
     known: BTreeSet<u64>,
-    /// By thread: the open calls with their tickets, and the wait that is open.
-    open: BTreeMap<u64, (Vec<(u64, u32)>, Option<bool>)>,
+    open: BTreeMap<u64, OpenOfThread>,
     ticket: u32,
 }
 
