@@ -112,3 +112,17 @@ fn selections_without_a_page_leave_the_file_as_it_was() {
     assert_eq!(done.code, 2);
     assert!(done.err.contains("--html"), "{}", done.err);
 }
+
+#[test]
+fn a_process_without_an_agent_has_no_trace() {
+    // No process has such an id.
+    let done = jtrail(&["view", "4194999", "--html", "-"]);
+    assert_eq!(done.code, 2, "{}", done.err);
+    assert!(done.err.contains("no process 4194999"), "{}", done.err);
+    // This process has no agent.
+    let own = std::process::id().to_string();
+    let done = jtrail(&["view", &own, "--html", "-"]);
+    assert_eq!(done.code, 2, "{}", done.err);
+    let advice = format!("jtrail attach {own} --format trail --file FILE");
+    assert!(done.err.contains(&advice), "{}", done.err);
+}

@@ -85,7 +85,7 @@ impl Classes {
         }
         let until = self.until;
         let numbers: Vec<usize> = (0..trace.segment_count())
-            .filter(|number| trace.first_time(*number) <= until)
+            .filter(|number| trace.first_time(*number) <= until && !trace.is_damaged(*number))
             .collect();
         let end = numbers.last().map_or(0, |number| trace.end_of(*number));
         let is_near = |number: &usize| end - trace.end_of(*number) < MAX_BYTES;

@@ -194,6 +194,16 @@ impl Events {
         }
     }
 
+    /// Sums up the segments from `first` on, too: the trace has grown.
+    pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
+        let new = trace.segments_in(self.span).into_iter();
+        let new: Vec<Item> = new
+            .filter(|number| *number >= first)
+            .map(Item::Segment)
+            .collect();
+        self.remaining.add(new.into_iter());
+    }
+
     /// Returns which share of the span has been summed up: 1 if all is.
     pub fn share(&self) -> f64 {
         self.remaining.share()

@@ -35,6 +35,8 @@ pub(crate) struct Gaps {
     pub(crate) damaged: BTreeSet<u32>,
     /// For each thread the segments that have events of it and can be read, ascending.
     pub(crate) of_threads: BTreeMap<ThreadId, Vec<u32>>,
+    /// True if all segments were checked, and none is missing or damaged.
+    pub(crate) is_sound: bool,
 }
 
 impl Gaps {
@@ -70,7 +72,8 @@ impl Gaps {
         gaps
     }
 
-    /// Returns all gaps. Reads all segments, but not their events.
+    /// Returns all gaps. Reads all segments from `first` on, but not their events. Those before it
+    /// are known to be sound.
     ///
     /// # Errors
     /// If the source fails.
@@ -78,12 +81,13 @@ impl Gaps {
         reader: &mut SegmentReader<R>,
         segments: &Segments,
         times: impl Fn(usize) -> Option<[Timestamp; 2]>,
+        first: usize,
     ) -> io::Result<Self> {
         let mut gaps = Self::known(segments, &times);
         let mut is_sound = segments.missing().is_empty();
         let mut unknown: FxHashMap<ThreadId, BTreeSet<u32>> = FxHashMap::default();
         let mut found = Vec::new();
-        for number in 0..segments.count() {
+        for number in first..segments.count() {
             let checked = reader.check(segments, number, is_sound)?;
             let bad: Vec<ThreadId> = match &checked {
                 Some(threads) => threads.clone(),
@@ -112,6 +116,7 @@ impl Gaps {
                 });
             }
         }
+        gaps.is_sound = is_sound;
         gaps.all.extend(found);
         gaps.all.sort_by_key(|gap| gap.next);
         for (thread, numbers) in unknown {

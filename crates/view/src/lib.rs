@@ -15,6 +15,7 @@
 //! | `gaps` | what is missing of a trace |
 //! | `trace` | an open trail: its threads and names |
 //! | `opening` | what is read of a trail when it is opened |
+//! | `growing` | a trail that is still being written |
 //! | `slices` | the slices of a thread in a span |
 //! | `index` | what pictures and sums of long spans need, beside the trail |
 //! | `finer` | blocks at a higher resolution than the index has |
@@ -46,6 +47,7 @@ mod cpu;
 mod events;
 mod finer;
 mod gaps;
+mod growing;
 mod index;
 mod longest;
 mod methods;
@@ -71,6 +73,7 @@ mod walk;
 
 pub use events::{Allocated, Events, Throws};
 pub use gaps::Gap;
+pub use growing::Growth;
 pub use index::{EXTENSION, IndexSizes, save_analysis, saved_analysis};
 pub use methods::NO_METHOD;
 pub use occurrences::Occurrences;

@@ -46,6 +46,17 @@ struct Item {
     longest: i64,
 }
 
+impl Item {
+    /// All calls of a segment.
+    fn all(number: usize) -> Self {
+        Self {
+            number,
+            counts: true,
+            longest: i64::MAX,
+        }
+    }
+}
+
 /// What is known of a segment.
 struct Visitor {
     method: u32,
@@ -70,6 +81,19 @@ impl Occurrences {
             counts: vec![0; count],
             slowest: None,
         }
+    }
+
+    /// Counts in the segments from `first` on, too: the trace has grown.
+    pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
+        if !self.is_planned {
+            return;
+        }
+        let new = trace.segments_in(self.span).into_iter();
+        let new: Vec<Item> = new
+            .filter(|number| *number >= first)
+            .map(Item::all)
+            .collect();
+        self.remaining.add(new.into_iter());
     }
 
     /// Returns which share of the span has been counted: 1 if all has.
@@ -150,13 +174,12 @@ impl Occurrences {
     fn plan(&mut self, trace: &Trace) -> io::Result<()> {
         let numbers = trace.segments_in(self.span);
         let mut items: BTreeMap<usize, Item> = BTreeMap::new();
-        let all = |number: usize| Item {
-            number,
-            counts: true,
-            longest: i64::MAX,
-        };
         match trace.index() {
-            None => items.extend(numbers.into_iter().map(|number| (number, all(number)))),
+            None => items.extend(
+                numbers
+                    .into_iter()
+                    .map(|number| (number, Item::all(number))),
+            ),
             Some(index) => {
                 if numbers.len() > MANY {
                     self.lengthen(trace, &index)?;
@@ -248,14 +271,7 @@ impl Occurrences {
             } else {
                 let [first, end] = index.segments(place).map(|number| number as usize);
                 let of_block = numbers.iter().filter(|n| (first..end).contains(*n));
-                items.extend(of_block.map(|number| {
-                    let item = Item {
-                        number: *number,
-                        counts: true,
-                        longest: i64::MAX,
-                    };
-                    (*number, item)
-                }));
+                items.extend(of_block.map(|number| (*number, Item::all(*number))));
             }
         }
         Ok(())

@@ -49,15 +49,22 @@ pub(crate) fn times(
     Ok((last.0 != 0).then_some([first, last]))
 }
 
-/// Reads the definitions of a trail. Those whose copies are damaged are read from the events.
-pub(crate) fn names(path: &Path, segments: &mut Segments) -> io::Result<Names> {
+/// Reads the definitions of the segments from a number on. Those whose copies are damaged are read
+/// from the events. Returns false if there are any.
+pub(crate) fn read_names(
+    path: &Path,
+    segments: &mut Segments,
+    first: usize,
+    names: &mut Names,
+) -> io::Result<bool> {
     let mut reader = SegmentReader::new(File::open(path)?)?;
-    let mut names = Names::default();
-    for number in 0..segments.count() {
+    let mut is_sound = true;
+    for number in first..segments.count() {
         if let Some(copies) = reader.definitions(segments, number)? {
             copies.for_each(|event| names.event(&event));
         } else {
             segments.ignore_definitions(number);
+            is_sound = false;
         }
         if segments.lacks_definitions(number) && reader.begin(segments, number)? {
             reader.read(&mut |item| {
@@ -67,5 +74,5 @@ pub(crate) fn names(path: &Path, segments: &mut Segments) -> io::Result<Names> {
             });
         }
     }
-    Ok(names)
+    Ok(is_sound)
 }

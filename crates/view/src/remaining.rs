@@ -31,6 +31,14 @@ impl<T: Sync> Remaining<T> {
         }
     }
 
+    /// Adds segments that follow all others.
+    pub(crate) fn add(&mut self, segments: impl DoubleEndedIterator<Item = T>) {
+        let before = self.segments.len();
+        let more = segments.rev().chain(std::mem::take(&mut self.segments));
+        self.segments = more.collect();
+        self.all += self.segments.len() - before;
+    }
+
     /// Returns which share of all segments has been read: 1 if all have.
     pub(crate) fn share(&self) -> f64 {
         match self.all {

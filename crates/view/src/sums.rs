@@ -15,6 +15,7 @@ use crate::slice::Kind;
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
 use jtrail_analysis::{CallTree, Callees};
+use jtrail_formats::trail::Ending;
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +36,58 @@ pub struct Sums {
     of_threads: BTreeMap<ThreadId, ThreadSum>,
     /// Numbers of outermost calls.
     outermost: FxHashMap<ThreadId, u64>,
-    /// For each thread its parts, by segment. There are none at the end.
+    /// For each thread its parts, by segment. At the end, there are the last ones at most.
     parts: BTreeMap<(ThreadId, u32), Part>,
+    last: LastParts,
+}
+
+/// The last parts of threads, of a trace that may still grow.
+#[derive(Debug, Default)]
+pub(crate) struct LastParts {
+    /// By thread: the segment, and the time after the thread's last event that was added.
+    pub(crate) all: BTreeMap<ThreadId, (u32, i64)>,
+    /// True if the times between the parts have been added.
+    pub(crate) is_done: bool,
+}
+
+impl LastParts {
+    /// Returns which times between parts are to be added, and notes the last parts.
+    pub(crate) fn add(&mut self, between: Vec<Between>) -> Vec<Between> {
+        let before = std::mem::take(&mut self.all);
+        self.is_done = true;
+        // What is before a part that was the last one has been added.
+        let is_new = |between: &Between| {
+            let (thread, number) = between.part;
+            let is_known = before.get(&thread).is_some_and(|(last, _)| *last == number);
+            between.is_end || !is_known
+        };
+        let new: Vec<Between> = between.into_iter().filter(is_new).collect();
+        for Between { part, is_end, time } in &new {
+            if *is_end {
+                self.all.insert(part.0, (part.1, *time));
+            }
+        }
+        new
+    }
+
+    /// Returns the times after the last parts, which are not added any more: a trace has grown.
+    pub(crate) fn undo(&mut self) -> Vec<Between> {
+        self.is_done = false;
+        let last = self.all.iter_mut();
+        last.map(|(thread, (number, time))| Between {
+            part: (*thread, *number),
+            is_end: true,
+            time: -std::mem::take(time),
+        })
+        .collect()
+    }
+
+    /// Returns true if a part is the last one of its thread.
+    pub(crate) fn has(&self, (thread, number): (ThreadId, u32)) -> bool {
+        self.all
+            .get(&thread)
+            .is_some_and(|(last, _)| *last == number)
+    }
 }
 
 /// Segments that are summed up together.
@@ -45,6 +96,13 @@ pub(crate) enum Item {
     Segment(u32),
     /// A node of the index, whose sums are there.
     Node(Place),
+}
+
+impl Item {
+    /// Returns true for the segment with a number and later ones.
+    pub(crate) fn is_from(&self, first: usize) -> bool {
+        matches!(self, Self::Segment(number) if *number as usize >= first)
+    }
 }
 
 /// The sums by call path.
@@ -110,6 +168,30 @@ impl Sums {
             of_threads: BTreeMap::new(),
             outermost: FxHashMap::default(),
             parts: BTreeMap::new(),
+            last: LastParts::default(),
+        }
+    }
+
+    /// Sums up the segments from `first` on, too: the trace has grown. `threads` are all that are
+    /// to be summed up; those as before if it is `None`.
+    pub(crate) fn grow(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        threads: Option<BTreeSet<ThreadId>>,
+    ) {
+        for between in self.last.undo() {
+            self.add_between(between);
+        }
+        if let Some(threads) = threads {
+            self.threads = threads.into();
+        }
+        self.times = trace.ended(self.span);
+        let items = items(trace, &self.threads, self.span, Index::has_paths);
+        let new = items.into_iter().filter(|item| item.is_from(first));
+        self.remaining.add(new.collect::<Vec<_>>().into_iter());
+        if self.share() >= 1.0 {
+            self.add_gaps(trace);
         }
     }
 
@@ -152,7 +234,7 @@ impl Sums {
         });
         self.remaining = remaining;
         done?;
-        if self.share() >= 1.0 {
+        if self.share() >= 1.0 && !self.last.is_done {
             self.add_gaps(trace);
         }
         Ok(())
@@ -173,11 +255,18 @@ impl Sums {
 
     /// Adds the time between the parts of each thread, and before and after them.
     fn add_gaps(&mut self, trace: &Trace) {
-        let parts = std::mem::take(&mut self.parts);
-        let keys = parts.keys().copied();
+        let (parts, keys) = (&self.parts, self.parts.keys().copied());
         let between = Between::all(trace, self.times, keys, |key| parts[key].times);
-        for Between { part, is_end, time } in between {
-            self.add_gap(part.0, parts[&part].innermost[usize::from(is_end)], time);
+        for between in self.last.add(between) {
+            self.add_between(between);
+        }
+        let may_grow = trace.ending() == Ending::Missing;
+        self.parts.retain(|key, _| may_grow && self.last.has(*key));
+    }
+
+    fn add_between(&mut self, Between { part, is_end, time }: Between) {
+        if let Some(found) = self.parts.get(&part) {
+            self.add_gap(part.0, found.innermost[usize::from(is_end)], time);
         }
     }
 

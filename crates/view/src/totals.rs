@@ -2,8 +2,9 @@
 
 use crate::index::{Index, OfThread, Place, ThreadMethods};
 use crate::remaining::Remaining;
-use crate::sums::{Between, Item, MethodSum, ThreadSum, Worker, add_gap, items};
+use crate::sums::{Between, Item, LastParts, MethodSum, ThreadSum, Worker, add_gap, items};
 use crate::trace::Trace;
+use jtrail_formats::trail::Ending;
 use jtrail_model::{ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +23,9 @@ pub struct Totals {
     remaining: Remaining<Item>,
     methods: FxHashMap<u32, MethodSum>,
     of_threads: BTreeMap<ThreadId, ThreadSum>,
-    /// For each thread its parts, by segment. There are none at the end.
+    /// For each thread its parts, by segment. At the end, there are the last ones at most.
     parts: BTreeMap<(ThreadId, u32), Part>,
+    last: LastParts,
 }
 
 /// A thread in some segments.
@@ -54,6 +56,31 @@ impl Totals {
             methods: FxHashMap::default(),
             of_threads: BTreeMap::new(),
             parts: BTreeMap::new(),
+            last: LastParts::default(),
+        }
+    }
+
+    /// Sums up the segments from `first` on, too: the trace has grown. `threads` are all that are
+    /// to be summed up; those as before if it is `None`.
+    pub(crate) fn grow(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        threads: Option<BTreeSet<ThreadId>>,
+    ) {
+        for between in self.last.undo() {
+            self.add_between(between);
+        }
+        if let Some(threads) = threads {
+            self.threads = threads.into();
+        }
+        self.times = trace.ended(self.span);
+        let has = |index: &Index, place: Place| index.has_methods(place);
+        let items = items(trace, &self.threads, self.span, has);
+        let new = items.into_iter().filter(|item| item.is_from(first));
+        self.remaining.add(new.collect::<Vec<_>>().into_iter());
+        if self.share() >= 1.0 {
+            self.add_gaps(trace);
         }
     }
 
@@ -104,7 +131,7 @@ impl Totals {
         let done = remaining.advance(time, read, |_, done| self.add(done));
         self.remaining = remaining;
         done?;
-        if self.share() >= 1.0 {
+        if self.share() >= 1.0 && !self.last.is_done {
             self.add_gaps(trace);
         }
         Ok(())
@@ -122,18 +149,22 @@ impl Totals {
 
     /// Adds the time between the parts of each thread, and before and after them.
     fn add_gaps(&mut self, trace: &Trace) {
-        let parts = std::mem::take(&mut self.parts);
-        let keys = parts.keys().copied();
+        let (parts, keys) = (&self.parts, self.parts.keys().copied());
         let between = Between::all(trace, self.times, keys, |key| parts[key].times);
-        for Between { part, is_end, time } in between {
-            self.add_gap(part.0, &parts[&part].open[usize::from(is_end)], time);
+        for between in self.last.add(between) {
+            self.add_between(between);
         }
+        let may_grow = trace.ending() == Ending::Missing;
+        self.parts.retain(|key, _| may_grow && self.last.has(*key));
     }
 
-    fn add_gap(&mut self, thread: ThreadId, open: &[u32], time: i64) {
-        let busy = add_gap(&mut self.methods, open, time);
+    fn add_between(&mut self, Between { part, is_end, time }: Between) {
+        let Some(found) = self.parts.get(&part) else {
+            return;
+        };
+        let busy = add_gap(&mut self.methods, &found.open[usize::from(is_end)], time);
         if busy != 0 {
-            self.of_threads.entry(thread).or_default().busy += busy;
+            self.of_threads.entry(part.0).or_default().busy += busy;
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::finer::FinerBlocks;
 use crate::gaps::{Gap, Gaps};
 use crate::index::{self, Index, IndexSizes};
 use crate::methods::Methods;
-use crate::opening::{lists_open_calls, names, times};
+use crate::opening::{lists_open_calls, read_names, times};
 use crate::readers::Readers;
 use crate::segment::Segment;
 use crate::slice::{EARLIER, Kind, LATER, Slice};
@@ -36,13 +36,15 @@ const LOCKS: usize = 16;
 /// time.
 #[derive(Debug)]
 pub struct Trace {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     readers: Readers,
-    segments: Segments,
+    pub(crate) segments: Segments,
     pub(crate) gaps: Gaps,
-    names: Names,
-    methods: Methods,
-    span: [Timestamp; 2],
+    pub(crate) names: Names,
+    /// False if copies of definitions are damaged.
+    pub(crate) has_all_names: bool,
+    pub(crate) methods: Methods,
+    pub(crate) span: [Timestamp; 2],
     cache: Mutex<Cache<usize, Segment>>,
     index: RwLock<Option<Arc<Index>>>,
     /// True if an index is being made.
@@ -75,7 +77,8 @@ impl Trace {
         if !lists_open_calls(path, &segments)? {
             return Ok(None);
         }
-        let names = names(path, &mut segments)?;
+        let mut names = Names::default();
+        let has_all_names = read_names(path, &mut segments, 0, &mut names)?;
         let times = (0..segments.count()).map(|number| times(path, &segments, number));
         let times = times.collect::<io::Result<Vec<_>>>()?;
         let known = times.iter().flatten().copied();
@@ -87,6 +90,7 @@ impl Trace {
             gaps: Gaps::known(&segments, |number| times[number]),
             segments,
             names,
+            has_all_names,
             methods: Methods::default(),
             span: span.map_or_else(Default::default, after_last),
             cache: Mutex::new(Cache::new(MAX_SEGMENTS)),
@@ -109,13 +113,18 @@ impl Trace {
     /// # Errors
     /// If the file can't be read.
     pub fn verify(&mut self) -> io::Result<()> {
+        self.check(0)
+    }
+
+    /// Finds damaged segments from a number on. Those before it are known to be sound.
+    pub(crate) fn check(&mut self, first: usize) -> io::Result<()> {
         let mut reader = SegmentReader::new(File::open(&self.path)?)?;
         // A time of 0 is unknown: definitions may have it.
         let times = |number| match self.segments.times(number)? {
             [Timestamp(0), last] => Some([last; 2]),
             times => Some(times),
         };
-        self.gaps = Gaps::find(&mut reader, &self.segments, times)?;
+        self.gaps = Gaps::find(&mut reader, &self.segments, times, first)?;
         Ok(())
     }
 
@@ -491,6 +500,6 @@ impl Trace {
 }
 
 /// Returns the span that has the first and the last time.
-fn after_last([first, last]: [Timestamp; 2]) -> [Timestamp; 2] {
+pub(crate) fn after_last([first, last]: [Timestamp; 2]) -> [Timestamp; 2] {
     [first, Timestamp(last.0.saturating_add(1))]
 }

@@ -3,8 +3,9 @@
 // `node test/real.mjs FOLDER TRACE TRACE`; JTRAIL names the binary, CHROMIUM the browser.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Driver, hash, steady } from './drive.mjs';
 import { HOSTILE, hostileTrace } from './hostile.mjs';
 import { nameOf, report, slowest, sums } from './report.mjs';
@@ -319,6 +320,70 @@ await step('hostile names do no harm', async () => {
   assert.equal(await page.locator('script').count(), 1);
   await page.context().close();
   await bad.stop();
+});
+
+await step('a running program is shown and followed, up to its end', async () => {
+  const file = join(folder, 'live.trail');
+  const beside = dirname(jtrail);
+  const java = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java';
+  const agent = `-agentpath:${join(beside, 'libjtrail.so')}=server=enabled,format=trail,maxrate=20000,file=${file}`;
+  const program = spawn(java, ['-Xmx256m', agent, '-cp', join(beside, 'harness', '11'), 'org.example.shop.Main', '4000'], { stdio: 'ignore' });
+  const ended = new Promise((done) => program.once('exit', done));
+  let live = null;
+  // The agent has to open its command channel first.
+  for (const begin = Date.now(); live === null; ) {
+    live = await startView(jtrail, [String(program.pid)]).catch((error) => {
+      if (Date.now() - begin > 20_000) throw error;
+      return null;
+    });
+  }
+  const page = await driver.open(live.address, {}, true);
+  const info = () => page.evaluate(() => fetch('/api/traces').then((answer) => answer.json()).then(({ traces }) => ({ calls: traces[0].calls, events: traces[0].events, duration: traces[0].duration, live: traces[0].live })));
+  const grows = async (than, key) => {
+    for (let waited = 0; waited < 20_000; waited += 200) {
+      const now = await info();
+      if (now[key] > than) return now;
+      await page.waitForTimeout(200);
+    }
+    throw new Error(`${key} stays at ${than}`);
+  };
+  await page.waitForSelector('.badge.live');
+  const first = await info();
+  assert.equal(first.live, true);
+  await grows((await grows(first.calls, 'calls')).calls, 'calls');
+  await grows(first.duration, 'duration');
+  // The page shows the whole run, and so it follows.
+  const pressed = () => page.locator('.badge.follow').getAttribute('aria-pressed');
+  assert.equal(await pressed(), 'true');
+  await page.waitForTimeout(1500);
+  await shoot(page, 'live');
+  await page.keyboard.press('f');
+  await page.waitForFunction(() => /v=/.test(location.hash));
+  const kept = (await hash(page)).v;
+  assert.equal(await pressed(), 'false');
+  await grows((await info()).duration + 1e9, 'duration');
+  assert.equal((await hash(page)).v, kept, 'what is shown stays');
+  await page.click('.badge.follow');
+  await page.waitForFunction((v) => Number(location.hash.match(/v=[\d.]+-([\d.]+)/)?.[1]) > Number(v.split('-')[1]), kept);
+  assert.equal(await pressed(), 'true');
+  const before = Number((await hash(page)).v.split('-')[1]);
+  await page.waitForFunction((until) => Number(location.hash.match(/v=[\d.]+-([\d.]+)/)?.[1]) > until, before, { timeout: 20_000 });
+  await shoot(page, 'live-followed');
+  program.kill('SIGTERM');
+  await ended;
+  await page.waitForFunction(() => /■ ended/.test(document.querySelector('header').innerText), null, { timeout: 30_000 });
+  await page.keyboard.press('0');
+  await page.click('#tab-methods');
+  await settle(page);
+  await shoot(page, 'live-ended');
+  assert.match(await page.locator('header').innerText(), /complete: 0 lost/);
+  const last = await info();
+  const facts = report(jtrail, file);
+  // Most calls are recorded as sums, which are no slices.
+  assert.equal(last.calls, facts.trace.calls - facts.trace.summed_calls);
+  assert.equal(last.duration, facts.trace.duration_ns + 1);
+  await page.context().close();
+  await live.stop();
 });
 
 assert.deepEqual(problems, []);

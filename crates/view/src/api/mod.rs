@@ -6,16 +6,20 @@
 //! | Module | Answers |
 //! |---|---|
 //! | `session` | the open traces, and the sums that were asked for lately |
+//! | `live` | traces that are still being written |
 //! | `query` | parameters |
 //! | `traces` | `/api/traces`, `/api/methods`, `/api/find` |
 //! | `pictures` | `/api/tile`, `/api/lanes`, `/api/heat`, `/api/occurrences` |
 //! | `calls` | `/api/call` |
 //! | `tables` | `/api/table` |
+//! | `longest` | the longest waits, for a table |
 //!
 //! An answer that takes long is that of the part which has been read so far. Its `share` is below 1
 //! then, and the page asks again.
 
 pub(crate) mod calls;
+mod live;
+mod longest;
 pub(crate) mod pictures;
 mod query;
 mod session;
@@ -127,6 +131,6 @@ impl Session {
         let number: usize = query.number("trace")?;
         let trace = self.traces().get(number);
         let trace = trace.ok_or_else(|| Fault::Request(format!("there is no trace {number}")))?;
-        answer(trace, &query)
+        answer(&trace.read(), &query)
     }
 }

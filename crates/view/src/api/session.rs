@@ -1,22 +1,29 @@
 //! The open traces, and the sums that were asked for lately.
 
+use super::live::Writer;
+use super::longest::Longest;
 use super::query::Query;
 use super::{Fault, TIME};
 use crate::classes::Classes;
+use crate::slice::LATER;
 use crate::standalone::Part;
 use crate::{Events, Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
 use jtrail_analysis::Analysis;
 use jtrail_model::{ClassId, ObjectId, ThreadId, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Maximum number of sums, overviews and counts of each kind that are kept.
 const KEPT: usize = 4;
+
+/// Time between two looks whether a trace that grows has something new.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Time of a step in which a whole trace is summed up.
 const STEP: Duration = Duration::from_millis(30);
@@ -39,17 +46,18 @@ pub(super) struct Known {
     pub(super) share: f64,
 }
 
-/// The open traces.
+/// The open traces. A trace that grows is changed while nobody reads it.
 #[derive(Debug)]
-pub struct Session(Vec<Opened>);
+pub struct Session(Vec<RwLock<Opened>>);
 
 impl Session {
     /// Answers questions about these traces.
     pub fn new(traces: Vec<Opened>) -> Self {
-        Self(traces)
+        Self(traces.into_iter().map(RwLock::new).collect())
     }
 
-    pub(crate) fn traces(&self) -> &[Opened] {
+    /// Returns the traces. Who reads one must not ask for it again meanwhile.
+    pub(crate) fn traces(&self) -> &[RwLock<Opened>] {
         &self.0
     }
 
@@ -61,27 +69,57 @@ impl Session {
     /// If a trace can't be read, or `InvalidData` if a segment is damaged.
     pub fn prepare(&self, stop: impl Fn() -> bool) -> io::Result<()> {
         for opened in &self.0 {
-            if opened.trace.index().is_none() {
-                opened.prepare(&stop)?;
-            }
+            prepare(opened, &stop)?;
         }
         Ok(())
     }
+
+    /// Does what [`Self::prepare`] does, also for what is new of traces that grow, until `stop`
+    /// returns true. Traces grow when the page asks for them. What can't be read is reported by the
+    /// answers that need it.
+    pub fn keep_prepared(&self, stop: impl Fn() -> bool + Sync) {
+        let keep = |opened: &RwLock<Opened>| {
+            loop {
+                let result = prepare(opened, &stop);
+                let may_grow = opened.read().may_grow();
+                if stop() || result.is_err() || !may_grow {
+                    return;
+                }
+                thread::sleep(PAUSE);
+            }
+        };
+        thread::scope(|scope| {
+            for opened in &self.0 {
+                scope.spawn(move || keep(opened));
+            }
+        });
+    }
+}
+
+/// Makes what questions about a whole trace need. A trace that grows is only held for a step.
+fn prepare(opened: &RwLock<Opened>, stop: &impl Fn() -> bool) -> io::Result<()> {
+    while !stop() {
+        let opened = opened.read();
+        if opened.trace.index().is_some() {
+            return Ok(());
+        }
+        if opened.sum_up()? {
+            return opened.prepare_index(stop);
+        }
+    }
+    Ok(())
 }
 
 impl Session {
     /// Reads more of what pictures need that were coarse, about 30 ms long. Returns false if there
     /// is nothing to read. Threads that have no question to answer should do so.
     pub fn read_ahead(&self) -> bool {
-        self.0.iter().any(|opened| opened.trace.read_ahead())
+        self.0.iter().any(|opened| opened.read().trace.read_ahead())
     }
 }
 
 /// Something that is made in parts, by what it is about.
-type Kept<K, V> = Mutex<Vec<(K, Arc<Mutex<V>>)>>;
-
-/// The longest waits; `None` if they have not been searched for.
-type Longest = Option<Vec<Wait>>;
+pub(super) type Kept<K, V> = Mutex<Vec<(K, Arc<Mutex<V>>)>>;
 
 /// A trace with what was asked for lately.
 #[derive(Debug)]
@@ -97,6 +135,8 @@ pub struct Opened {
     only: Option<BTreeSet<ThreadId>>,
     /// True if questions are about a part of the trace.
     is_part: bool,
+    /// What tells if the trace still grows; `None` if it is shown as it is.
+    pub(super) writer: Option<Writer>,
     /// Where the index of the trace is to be, beside the trace or elsewhere.
     index: PathBuf,
     /// Makes what a report of the trace shows, for a new index.
@@ -104,18 +144,18 @@ pub struct Opened {
     /// Which share of the index is ready, in millionths.
     indexed: AtomicU32,
     /// The sums of the whole trace, or of the part.
-    whole: Mutex<Arc<Mutex<Totals>>>,
+    pub(super) whole: Mutex<Arc<Mutex<Totals>>>,
     /// All other events of the whole trace, or of the part.
-    others: Mutex<Overview>,
-    sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
-    totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
-    overviews: Kept<([Timestamp; 2], usize, Vec<ThreadId>), Overview>,
-    events: Kept<([Timestamp; 2], Vec<ThreadId>), Events>,
+    pub(super) others: Mutex<Overview>,
+    pub(super) sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
+    pub(super) totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
+    pub(super) overviews: Kept<([Timestamp; 2], usize, Vec<ThreadId>), Overview>,
+    pub(super) events: Kept<([Timestamp; 2], Vec<ThreadId>), Events>,
     /// Overviews that the index has made.
     counts: Kept<([Timestamp; 2], usize), Overview>,
-    occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
-    waits: Kept<([Timestamp; 2], Vec<ThreadId>), Longest>,
-    classes: Mutex<Classes>,
+    pub(super) occurrences: Kept<(u32, [Timestamp; 2], usize), Occurrences>,
+    pub(super) waits: Kept<([Timestamp; 2], Vec<ThreadId>), Longest>,
+    pub(super) classes: Mutex<Classes>,
 }
 
 impl Opened {
@@ -157,7 +197,7 @@ impl Opened {
             analyse: |_| None,
             indexed: AtomicU32::new(0),
             whole: Mutex::new(whole(&trace)),
-            others: Mutex::new(Overview::new(&trace, trace.span(), 1)),
+            others: Mutex::new(others(&trace)),
             numbers: threads.iter().copied().zip(0..).collect(),
             threads,
             title,
@@ -165,6 +205,7 @@ impl Opened {
             remarks: Vec::new(),
             only: None,
             is_part: false,
+            writer: None,
             sums: Kept::default(),
             totals: Kept::default(),
             overviews: Kept::default(),
@@ -184,23 +225,34 @@ impl Opened {
             && self.trace.is_complete()
     }
 
-    fn prepare(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
-        if self.is_indexed() {
-            let made = self.make_index(stop);
-            // If it fails, long spans are read in the trail.
-            self.trace.set_waiting(false);
-            return made;
+    /// Makes the index, if the trace is to have one.
+    fn prepare_index(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
+        if !self.is_indexed() {
+            return Ok(());
+        }
+        let made = self.make_index(stop);
+        // If it fails, long spans are read in the trail.
+        self.trace.set_waiting(false);
+        made
+    }
+
+    /// Sums up a part of the whole trace, unless the index will have the sums. Returns true if they
+    /// are complete.
+    fn sum_up(&self) -> io::Result<bool> {
+        // Most of what has grown has been summed up.
+        if self.is_indexed() && self.writer.is_none() {
+            return Ok(true);
         }
         let whole = self.whole();
-        let is_whole = || whole.lock().share() >= 1.0;
-        while !is_whole() && !stop() {
+        if whole.lock().share() < 1.0 {
             whole.lock().advance(&self.trace, STEP)?;
+            return Ok(false);
         }
-        let is_whole = || self.others.lock().share() >= 1.0;
-        while !is_whole() && !stop() {
-            self.others.lock().advance(&self.trace, STEP)?;
+        let mut others = self.others.lock();
+        if others.share() < 1.0 {
+            others.advance(&self.trace, STEP)?;
         }
-        Ok(())
+        Ok(others.share() >= 1.0)
     }
 
     fn make_index(&self, stop: &impl Fn() -> bool) -> io::Result<()> {
@@ -235,18 +287,23 @@ impl Opened {
                 share: 1.0,
             };
         }
-        if self.trace.waits_for_index() {
-            let until = Instant::now() + TIME;
-            return Known {
-                analysis: Analysis::default(),
-                // What can't be read is reported by the answers that need it.
-                threads: self.trace.about_threads(until).unwrap_or_default(),
-                share: f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION),
-            };
-        }
         let (whole, others) = (self.whole(), self.others.lock());
         let whole = whole.lock();
-        let share = f64::midpoint(whole.share(), others.share());
+        let mut share = f64::midpoint(whole.share(), others.share());
+        // Of a trace that has grown, all is known while its index is made.
+        if self.trace.waits_for_index() && !self.is_live() {
+            let of_index = f64::from(self.indexed.load(Ordering::Relaxed)) / f64::from(MILLION);
+            if share < 1.0 {
+                let until = Instant::now() + TIME;
+                return Known {
+                    analysis: Analysis::default(),
+                    // What can't be read is reported by the answers that need it.
+                    threads: self.trace.about_threads(until).unwrap_or_default(),
+                    share: of_index,
+                };
+            }
+            share = of_index;
+        }
         let of_others = others.analysis();
         let mut analysis = Analysis::default();
         analysis.lost.clone_from(&of_others.lost);
@@ -289,6 +346,14 @@ impl Opened {
     /// Returns the number of a thread.
     pub(crate) fn number(&self, thread: ThreadId) -> Option<usize> {
         self.numbers.get(&thread).copied()
+    }
+
+    /// Gives a thread a number, if it has none.
+    pub(super) fn add_thread(&mut self, thread: ThreadId) {
+        let next = self.threads.len();
+        if *self.numbers.entry(thread).or_insert(next) == next {
+            self.threads.push(thread);
+        }
     }
 
     /// Returns a thread by its number.
@@ -337,6 +402,7 @@ impl Opened {
 
     /// Returns the sums by call path of some threads in a span; of all if there are none.
     pub(super) fn sums(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Sums>> {
+        let span = self.open_ended(span);
         let new = || Sums::new(&self.trace, span, self.or_all(threads));
         kept(&self.sums, (span, threads.to_vec()), new)
     }
@@ -347,6 +413,7 @@ impl Opened {
         if threads.is_empty() && span[0] <= first && span[1] >= last {
             return self.whole();
         }
+        let span = self.open_ended(span);
         let new = || Totals::new(&self.trace, span, self.or_all(threads));
         kept(&self.totals, (span, threads.to_vec()), new)
     }
@@ -366,6 +433,12 @@ impl Opened {
         count: usize,
         threads: &[ThreadId],
     ) -> Arc<Mutex<Overview>> {
+        // The bins of several intervals have a fixed length.
+        let span = if count == 1 {
+            self.open_ended(span)
+        } else {
+            span
+        };
         let new = || {
             let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
             match (self.is_part, threads.is_empty()) {
@@ -381,6 +454,7 @@ impl Opened {
     /// Returns the allocations and exceptions of some threads in a span, and of no thread; all if
     /// there are no threads.
     pub(super) fn events(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Events>> {
+        let span = self.open_ended(span);
         let new = || {
             let threads = match threads.is_empty() {
                 true => self.only.clone(),
@@ -401,7 +475,13 @@ impl Opened {
         if let Some((_, counts)) = self.counts.lock().iter().find(|entry| is_kept(entry)) {
             return Ok(Arc::clone(counts));
         }
-        if self.trace.is_estimated(self.trace.segments_in(span).len()) {
+        // What was counted while the trace has grown is not estimated again.
+        let is_it =
+            |(of, n, threads): &(_, _, Vec<_>)| (*of, *n) == (span, count) && threads.is_empty();
+        let is_counted =
+            |kept: &(_, Arc<Mutex<Overview>>)| is_it(&kept.0) && kept.1.lock().share() >= 1.0;
+        let is_read = self.is_live() || self.overviews.lock().iter().any(is_counted);
+        if !is_read && self.trace.is_estimated(self.trace.segments_in(span).len()) {
             let until = Instant::now() + TIME;
             let counts = self.trace.about_calls(span, count, until)?;
             return Ok(Arc::new(Mutex::new(counts)));
@@ -414,7 +494,9 @@ impl Opened {
 
     /// Returns the place of the longest waits of some threads in a span; of all if there are none.
     pub(super) fn waits(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Longest>> {
-        kept(&self.waits, (span, threads.to_vec()), || None)
+        let span = self.open_ended(span);
+        let new = || Longest::new(span, self.or_all(threads));
+        kept(&self.waits, (span, threads.to_vec()), new)
     }
 
     /// Searches for the classes of the objects that some waits are for, for a limited time. Returns
@@ -449,9 +531,15 @@ impl Opened {
 }
 
 /// Begins the sums of a whole trace.
-fn whole(trace: &Trace) -> Arc<Mutex<Totals>> {
+pub(super) fn whole(trace: &Trace) -> Arc<Mutex<Totals>> {
     let threads = trace.threads().collect();
-    Arc::new(Mutex::new(Totals::new(trace, trace.span(), threads)))
+    let span = [trace.span()[0], LATER];
+    Arc::new(Mutex::new(Totals::new(trace, span, threads)))
+}
+
+/// Begins to count all other events of a whole trace.
+pub(super) fn others(trace: &Trace) -> Overview {
+    Overview::new(trace, [trace.span()[0], LATER], 1)
 }
 
 /// Returns what is kept under a key; what is new replaces the one that was asked for longest ago.

@@ -3,19 +3,16 @@
 mod paths;
 mod rows;
 
+use super::longest::length;
 use super::query::Query;
 use super::session::Opened;
 use super::{Answer, Fault, TIME, calls};
-use crate::slice::LATER;
-use crate::{Collection, Events, MethodSum, ThreadSum, Wait, net};
+use crate::{Collection, Events, MethodSum, ThreadSum, net};
 use jtrail_model::{Cost, ThreadId, Timestamp};
 use rows::{Column, Table};
 use rustc_hash::FxHashMap;
 use serde_json::json;
-use std::collections::BTreeSet;
 
-/// Maximum number of waits in the table.
-const MAX_WAITS: usize = 10_000;
 /// Number of waits for which the object and what its owner does are looked up.
 const MAX_SHOWN: usize = 200;
 
@@ -211,10 +208,7 @@ fn waits(
 ) -> Result<(Table, f64), Fault> {
     let kept = opened.waits(span, threads);
     let mut kept = kept.lock();
-    let all: &[Wait] = match &mut *kept {
-        Some(found) => found,
-        empty => empty.insert(longest(opened, span, threads)?),
-    };
+    let all = kept.all(&opened.trace)?;
     let share = opened.find_classes(all.iter().take(MAX_SHOWN), TIME)?;
     let names = ["blocked on a monitor", "Object.wait", "parked"];
     let rows = all.iter().enumerate().map(|(place, wait)| {
@@ -228,7 +222,7 @@ fn waits(
         let kind = usize::from(super::pictures::kind(wait.kind)).saturating_sub(2);
         Ok(vec![
             json!(opened.since(wait.begin).max(0)),
-            json!(length(opened, wait)),
+            json!(length(&opened.trace, wait)),
             json!(opened.number(wait.thread)),
             json!(names.get(kind)),
             shown["object"].clone(),
@@ -250,29 +244,4 @@ fn waits(
         order: 1,
     };
     Ok((table, share))
-}
-
-/// Finds the longest waits of some threads in a span, or of all; the longest one is first.
-fn longest(
-    opened: &Opened,
-    span: [Timestamp; 2],
-    threads: &[ThreadId],
-) -> Result<Vec<Wait>, Fault> {
-    let threads = if threads.is_empty() {
-        &opened.threads
-    } else {
-        threads
-    };
-    let threads: BTreeSet<ThreadId> = threads.iter().copied().collect();
-    Ok(opened.trace.longest_waits(&threads, span, MAX_WAITS)?)
-}
-
-/// Returns the length of a wait in ns. What never ends lasts up to the end of the trace.
-fn length(opened: &Opened, wait: &Wait) -> i64 {
-    let end = if wait.end == LATER {
-        opened.trace.span()[1]
-    } else {
-        wait.end
-    };
-    end.since(wait.begin).0
 }

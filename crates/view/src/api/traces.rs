@@ -14,7 +14,9 @@ const MAX_NAMES: usize = 500;
 const MAX_FOUND: usize = 200;
 
 pub(super) fn traces(session: &Session) -> Answer {
-    let traces: Vec<Value> = session.traces().iter().map(trace).collect();
+    session.grow();
+    let traces = session.traces().iter();
+    let traces: Vec<Value> = traces.map(|opened| trace(&opened.read())).collect();
     Answer::json(&json!({ "traces": traces }))
 }
 
@@ -95,7 +97,8 @@ fn trace(opened: &Opened) -> Value {
         "remarks": remarks(opened),
         "cost": cost,
         "indexed": share,
-        "live": false,
+        "live": opened.is_live(),
+        "growing": opened.may_grow(),
         "threads": {
             "id": ids,
             "name": thread_names,
@@ -118,6 +121,7 @@ fn remarks(opened: &Opened) -> Vec<String> {
         Ending::Truncated => {
             remarks.push("the trace is truncated: its last events are missing".to_owned());
         }
+        Ending::Missing if opened.is_live() => {}
         Ending::Missing => remarks.push(
             "the trace has no end: the process was killed or still runs, or the file is cut off"
                 .to_owned(),

@@ -1,7 +1,8 @@
 //! Adds what happens in a segment: counts, and waits from one segment into another.
 
-use super::{Overview, Part};
+use super::{Counts, Overview, Part};
 use crate::trace::Trace;
+use jtrail_formats::trail::Ending;
 use jtrail_model::{Event, ThreadId};
 use std::collections::BTreeSet;
 use std::io;
@@ -118,15 +119,26 @@ impl Overview {
         for id in all {
             self.find_wait(trace, id)?;
         }
-        let end = trace.ended(self.intervals.span)[1];
-        for (id, (begin, kind)) in std::mem::take(&mut self.waits) {
-            let last = trace.segments_of(id, self.intervals.span).last().copied();
+        let (intervals, mut unended) = (self.intervals, Vec::new());
+        let may_grow = trace.ending() == Ending::Missing;
+        let end = trace.ended(intervals.span)[1];
+        for (id, (begin, kind)) in &self.waits {
+            let (id, begin, kind) = (*id, *begin, *kind);
+            let last = trace.segments_of(id, intervals.span).last().copied();
             let gap = last.and_then(|last| trace.gap_after(id, last));
             if let Some(counts) = self.threads.get_mut(&id) {
                 let wait = [begin, gap.map_or(end, |[missing, _]| missing.min(end))];
-                self.intervals.add_wait(counts, wait, kind);
+                let mut of_wait = vec![Counts::default(); intervals.count];
+                intervals.add_wait(&mut of_wait, wait, kind);
+                for (all, more) in counts.iter_mut().zip(&of_wait) {
+                    *all += *more;
+                }
+                if may_grow {
+                    unended.push((id, of_wait));
+                }
             }
         }
+        self.unended = Some(unended);
         Ok(())
     }
 }

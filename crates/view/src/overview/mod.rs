@@ -49,6 +49,9 @@ pub struct Overview {
     threads: BTreeMap<ThreadId, Vec<Counts>>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
+    /// What was added for waits that do not end in the segments so far. `None` if it has not been
+    /// added.
+    unended: Option<Vec<(ThreadId, Vec<Counts>)>>,
     /// The ends of gaps after which nothing has begun or ended, by thread.
     after_gaps: BTreeMap<ThreadId, Timestamp>,
     /// Threads that have begun or ended a call or wait in the segments so far, since the latest
@@ -81,6 +84,21 @@ impl Overview {
             of_span: trace.range_in(span),
             ..Self::empty(intervals, Remaining::new(needs.into_iter()))
         }
+    }
+
+    /// Counts in the segments from `first` on, too: the trace has grown.
+    pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
+        for (thread, unended) in self.unended.take().into_iter().flatten() {
+            let counts = self.threads.entry(thread).or_default();
+            for (all, less) in counts.iter_mut().zip(unended) {
+                all.blocked -= less.blocked;
+                all.waiting -= less.waiting;
+            }
+        }
+        self.of_span = trace.range_in(self.intervals.span);
+        let needs = Self::needs(trace, self.intervals.span);
+        let new: Vec<_> = needs.into_iter().filter(|(n, _)| *n >= first).collect();
+        self.remaining.add(new.into_iter());
     }
 
     /// Returns the segments that tell what happens in a span. Of those outside of it, only some
@@ -153,6 +171,7 @@ impl Overview {
             only: None,
             threads: BTreeMap::new(),
             waits: BTreeMap::new(),
+            unended: None,
             after_gaps: BTreeMap::new(),
             running: BTreeSet::new(),
             latest: BTreeMap::new(),
@@ -196,7 +215,7 @@ impl Overview {
         });
         self.remaining = remaining;
         done.and(added)?;
-        if self.share() >= 1.0 {
+        if self.share() >= 1.0 && self.unended.is_none() {
             if !self.has_readings[1] {
                 self.read_outside(trace, self.of_span.end..trace.segment_count())?;
                 self.has_readings[1] = true;

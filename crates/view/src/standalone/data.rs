@@ -39,7 +39,7 @@ pub(super) fn write(session: &Session, parts: &[Part], out: &mut impl Write) -> 
         let asked = Asked {
             session,
             number,
-            opened: &session.traces()[number],
+            opened: &session.traces()[number].read(),
             part,
         };
         asked.write(infos["traces"][number].clone(), out)?;

@@ -1,6 +1,6 @@
 //! Writes a part of traces as a stand-alone page.
 
-use super::{Args, source};
+use super::{Args, running, source};
 use crate::input::check_distinct;
 use crate::outcome::{SOUND, Streams};
 use crate::output::{OutputFile, Temporary, bytes, count, time, write_error};
@@ -25,6 +25,7 @@ pub(super) fn run(args: &Args, output: &Path, streams: &mut Streams<'_>) -> anyh
     let (mut traces, mut spans, mut origins) = (Vec::new(), Vec::new(), Vec::new());
     for (number, path) in args.traces.iter().enumerate() {
         let trail = folder.path().join(format!("{number}.trail"));
+        let path = &running::trace_of(path, streams)?;
         let (title, trace, _) = source::open(path, &trail, streams)?;
         let selection = selection(args, path, &trace)?;
         origins.push(trace.span()[0]);

@@ -3,10 +3,12 @@
 //! | Module | Contents |
 //! |---|---|
 //! | `source` | opens traces, whatever their format |
+//! | `running` | finds the trace that a JVM writes |
 //! | `html` | writes a part of traces as a stand-alone page |
 //! | `server` | the server on the loopback interface |
 
 mod html;
+mod running;
 mod server;
 mod source;
 
@@ -19,6 +21,10 @@ use anyhow::{Context, bail};
 use jtrail_view::api::{Opened, Session};
 use server::Server;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Minimum time between two looks for what is new in a trail that is still being written.
+const INTERVAL: Duration = Duration::from_millis(400);
 
 /// Show traces in the browser, from the whole run down to one call
 ///
@@ -27,12 +33,15 @@ use std::path::{Path, PathBuf};
 /// also if it is truncated or damaged: what is missing is shown as missing. A trace of another
 /// format becomes a temporary trail first. Ends on Ctrl-C.
 ///
+/// A trail that is still being written grows in the page. A process id stands for the trail that
+/// the agent in that JVM writes to a file.
+///
 /// With --html it starts no server, and writes a page that has a part of the trace in itself: it
 /// opens from a disk, and can be attached to a ticket. It holds up to a million calls and waits.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The trace, in any format; a second one is shown beside it
-    #[arg(required = true, num_args = 1..=2)]
+    /// The trace, in any format, or the process id of a JVM; a second one is shown beside it
+    #[arg(required = true, num_args = 1..=2, value_name = "TRACE|PID")]
     traces: Vec<PathBuf>,
     /// Print the address and open no browser
     #[arg(long)]
@@ -66,12 +75,15 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let server = Server::new(args.port)?;
     let folder = Temporary::folder().context("can't make a folder for temporary trails")?;
     let mut opened = Vec::new();
-    for (number, path) in args.traces.iter().enumerate() {
+    for (number, named) in args.traces.iter().enumerate() {
+        let path = &running::trace_of(named, streams)?;
         let trail = folder.path().join(format!("{number}.trail"));
         let (title, trace, index) = source::open(path, &trail, streams)?;
         let named = || index.display().to_string();
         let new = Opened::new(title, trace, index.clone(), analysis_for_index);
-        let mut new = new.with_context(named)?;
+        let mut new = new
+            .with_context(named)?
+            .followed(running::is_written, INTERVAL);
         if let Some(remark) = source::remark(path) {
             new = new.with_remark(remark);
         }

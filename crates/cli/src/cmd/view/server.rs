@@ -88,10 +88,7 @@ impl Server {
     pub(super) fn serve(&self, session: Session) -> anyhow::Result<()> {
         let session = Arc::new(session);
         let (prepared, stop) = (Arc::clone(&session), Arc::clone(&self.stop));
-        let prepare = move || {
-            // What is damaged is reported to the page by the answers that need it.
-            let _ = prepared.prepare(|| stop.load(Ordering::Relaxed));
-        };
+        let prepare = move || prepared.keep_prepared(|| stop.load(Ordering::Relaxed));
         let _ = thread::Builder::new().spawn(prepare);
         let workers = Workers::start(&session).context("can't start threads")?;
         let guard = self.guard.clone();

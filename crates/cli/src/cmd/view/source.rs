@@ -3,6 +3,7 @@
 use crate::cmd::convert;
 use crate::outcome::Streams;
 use anyhow::{Context, bail};
+use jtrail_records::ownership;
 use jtrail_view::{EXTENSION, Trace};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,9 @@ pub(super) fn open(
 /// Returns a remark about files beside a trace that have events of the same run and are not shown.
 pub(super) fn remark(path: &Path) -> Option<String> {
     let spool = path.with_added_extension("spool");
-    spool.is_dir().then(|| {
+    // A process that still writes the trace writes what is in its buffers, too.
+    let is_left = spool.is_dir() && !ownership::is_locked(path);
+    is_left.then(|| {
         format!(
             "the buffers in {} have further events, which are not shown; `jtrail recover` adds \
              those of a process that has ended",

@@ -20,6 +20,8 @@ export interface LoadedTile {
   tile: Tile;
   span: Span;
   width: number;
+  /** The latest end of the tile and of its boxes. */
+  reach: number;
   /** Areas of calls narrower than a pixel. */
   runs: Run[];
   /** Boxes narrower than a few pixels, one row of pixels for each level. */
@@ -96,9 +98,9 @@ export class Tiles {
     return list.every(({ key }) => this.cache.get(key)?.tile.isCoarse === false);
   }
 
-  /** Tiles that reach beyond a time are asked for again: the trace has grown. */
+  /** Tiles that reach beyond a time are asked for again: the trace has grown. So are those with calls that had not ended. */
   outdate(after: number): void {
-    for (const loaded of this.cache.values()) if (loaded.span.until > after) loaded.staleAt = 0;
+    for (const loaded of this.cache.values()) if (loaded.reach > after) loaded.staleAt = 0;
   }
 
   private start(): void {
@@ -119,7 +121,8 @@ export class Tiles {
       const staleAt = tile.isCoarse ? performance.now() + this.patience(key) : Infinity;
       if (!tile.isCoarse) this.asked.delete(key);
       const runs = mergedRuns(tile, (2 * (span.until - span.from)) / width);
-      this.cache.set(key, { tile, span, width, runs, image: null, imageKey: '', wide: null, staleAt }, tileBytes(tile) + width * tile.levels * IMAGE_BYTES);
+      const reach = tile.end.reduce((latest, end) => Math.max(latest, end), span.until);
+      this.cache.set(key, { tile, span, reach, width, runs, image: null, imageKey: '', wide: null, staleAt }, tileBytes(tile) + width * tile.levels * IMAGE_BYTES);
       this.failures.delete(key);
       this.problem = null;
       if (staleAt !== Infinity) this.askAgain(staleAt);

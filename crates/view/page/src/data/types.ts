@@ -35,6 +35,8 @@ export interface TraceInfo {
   cost: { per_call_ns: number; text: string } | null;
   indexed: number;
   live: boolean;
+  /** True while the end of the trace is missing: it may grow. Stand-alone pages lack it. */
+  growing?: boolean;
   /** The part of the trace that a stand-alone page has. */
   part?: Span;
   threads: Threads;

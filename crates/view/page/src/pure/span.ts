@@ -92,3 +92,9 @@ export function gridOf(span: Span, most: number): Grid {
     if (bins <= most) return bins > 0 ? { from, until, bins } : { from, until: from + size, bins: 1 };
   }
 }
+
+/** Like [`gridOf`] for a span that grows: the intervals stay the same until it is twice as long. */
+export function growingGridOf(span: Span, most: number): Grid {
+  const until = 2 ** Math.ceil(Math.log2(Math.max(1, span.until)));
+  return gridOf({ from: 0, until }, most);
+}

@@ -119,6 +119,10 @@ function handleKey(session: Session, event: KeyboardEvent, onHelp: () => void): 
     case '0':
       session.updateTrace(trace, { view: null });
       return true;
+    case 'f':
+      if (!session.info(trace).live) return false;
+      session.setFollowing(trace, !session.isFollowing(trace));
+      return true;
     case 'z':
       if (state.selection) session.setView(trace, state.selection, 'push');
       return true;

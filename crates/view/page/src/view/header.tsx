@@ -54,7 +54,7 @@ export function Header({ onHelp }: { onHelp: () => void }): JSX.Element {
 
 /** Facts of a trace, and its badges. */
 export function Facts({ trace }: { trace: number }): JSX.Element {
-  const session = useSession(({ infos, tiles }) => `${infos[trace]!.duration} ${infos[trace]!.events} ${infos[trace]!.indexed} ${infos[trace]!.live} ${tiles[trace]!.problem}`);
+  const session = useSession((s) => { const { infos, tiles } = s; return `${infos[trace]!.duration} ${infos[trace]!.events} ${infos[trace]!.indexed} ${infos[trace]!.live} ${tiles[trace]!.problem} ${s.isFollowing(trace)}`; });
   const { problem } = session.tiles[trace]!;
   const info = session.info(trace);
   const start = new Date(Number(BigInt(/^\d+$/.test(info.start) ? info.start : '0') / 1_000_000n));
@@ -89,13 +89,30 @@ export function Facts({ trace }: { trace: number }): JSX.Element {
           ⚠ no picture: {visible(problem, 40)}
         </span>
       )}
-      {info.live && <span class="badge live">● live</span>}
-      {info.indexed < 1 && (
+      <Live trace={trace} info={info} />
+      {info.indexed < 1 && !info.live && (
         <span class="badge" title="Pictures become finer while the index is built">
           <progress value={info.indexed} max={1} aria-label="Progress of the index" /> index {Math.floor(info.indexed * 100)}%
         </span>
       )}
     </span>
+  );
+}
+
+/** Says that a trace still grows, and whether the timeline moves with its end. */
+function Live({ trace, info }: { trace: number; info: TraceInfo }): JSX.Element | null {
+  const session = useSession((s) => s.isFollowing(trace));
+  if (!info.live) return session.wasLive(trace) ? <span class="badge quiet">{info.growing ? '■ ended without an end of the trace' : '■ ended'}</span> : null;
+  const isFollowing = session.isFollowing(trace);
+  return (
+    <>
+      <span class="badge live" title="The program still runs, and the trace grows">
+        ● live
+      </span>
+      <button class="badge follow" aria-pressed={isFollowing} title={isFollowing ? 'The timeline moves with the end of the trace; F stops that' : 'The timeline stays where it is; F goes to the end of the trace and moves with it'} onClick={() => session.setFollowing(trace, !isFollowing)}>
+        {isFollowing ? '❚❚ following' : '▶ follow'}
+      </button>
+    </>
   );
 }
 
@@ -118,7 +135,7 @@ function Missing({ trace, info }: { trace: number; info: TraceInfo }): JSX.Eleme
   }, [isOpen]);
   const lost = info.missing.reduce((sum, gap) => sum + gap.events, 0);
   const isComplete = info.missing.length === 0 && info.remarks.length === 0;
-  if (isComplete) return <span class="badge good">✓ complete: 0 lost</span>;
+  if (isComplete) return <span class="badge good">{info.live ? '✓ 0 lost so far' : '✓ complete: 0 lost'}</span>;
   const title = info.missing.length === 0 ? plural(info.remarks.length, 'remark') : `⚠ ${shortCount(lost)} events missing`;
   return (
     <span class="missing" ref={box}>

@@ -17,6 +17,7 @@ const KEYS: [string, [string, string][]][] = [
       ['Double click', 'zoom to a call'],
       ['0', 'show the whole run'],
       ['Z', 'zoom to the selected span'],
+      ['F', 'follow the end of a live trace, or stop that'],
     ],
   ],
   [

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type OverviewPicture, LABELS, drawOverview, drawRun, drawSpans, overviewHeight, overviewLanes, overviewScale, overviewTexts } from '../draw/overview.ts';
 import { CanvasPen, type Measure } from '../draw/pen.ts';
 import { duration, moment } from '../pure/format.ts';
-import { gridOf, length, ordered, zoom } from '../pure/span.ts';
+import { gridOf, growingGridOf, length, ordered, zoom } from '../pure/span.ts';
 import { fileName } from '../pure/tsv.ts';
 import { saveSvg } from './download.ts';
 import { currentTheme, useAnswer, useSession } from './hooks.ts';
@@ -27,7 +27,7 @@ export function Overview({ trace }: { trace: number }): JSX.Element {
   const whole = session.whole(trace);
   const size = length(whole);
   const about = `${trace} ${whole.from} ${whole.until} ${info.events} ${info.indexed}`;
-  const grid = info.part ? { ...whole, bins: BINS } : gridOf(whole, BINS);
+  const grid = info.part ? { ...whole, bins: BINS } : info.live ? growingGridOf(whole, BINS) : gridOf(whole, BINS);
   const heat = useAnswer(`${about} ${session.state.heat}`, (signal) => session.source.heat(trace, grid, grid.bins, ROWS, session.state.heat, signal), (answer) => answer.share < 1);
   const lanes = useAnswer(about, (signal) => session.source.lanes(trace, grid, grid.bins, null, signal), (answer) => answer.share < 1);
   const found = useAnswer(state.method === null ? null : `${about} ${state.method}`, (signal) => session.source.occurrences(trace, state.method!, grid, grid.bins, signal), (answer) => answer.share < 1);

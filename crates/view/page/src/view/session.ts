@@ -12,6 +12,10 @@ import { groupOf, layoutTracks, toggle } from '../pure/tracks.ts';
 export type Step = 'push' | 'replace';
 
 const WRITE_AFTER_MS = 250;
+/** Pause between two questions about a trace that grows. */
+const REFRESH_MS = 1000;
+/** The same for one that has no end and did not grow lately. */
+const LOOK_AGAIN_MS = 5000;
 
 export class Session {
   state: State = emptyState(1);
@@ -176,9 +180,37 @@ export class Session {
     if (target) this.showCall(trace, target);
   }
 
+  /** False for traces whose end is not followed, because the user has said so. */
+  private readonly following: boolean[] = [];
+  /** Traces that were live while the page was open. */
+  private readonly wereLive = new Set<number>();
+
+  wasLive(trace: number): boolean {
+    return this.wereLive.has(trace);
+  }
+
+  /** True if the timeline moves with the end of a trace that grows: it shows the whole run, or its end. */
+  isFollowing(trace: number): boolean {
+    const { view } = this.traceState(trace);
+    return this.following[trace] !== false && (view === null || isAtEnd(view, this.whole(trace)));
+  }
+
+  /** Begins or stops to follow the end of a trace. */
+  setFollowing(trace: number, isFollowing: boolean): void {
+    this.following[trace] = isFollowing;
+    const { view } = this.traceState(trace);
+    const whole = this.whole(trace);
+    if (!isFollowing) this.updateTrace(trace, { view: view ?? whole }, 'replace');
+    else if (view) this.setView(trace, { from: whole.until - length(view), until: whole.until });
+    else this.notify();
+  }
+
   private refreshWhileNeeded(): void {
-    if (!this.infos.some((info) => info.live || info.indexed < 1)) return;
-    setTimeout(async () => {
+    const { infos } = this;
+    infos.forEach((info, trace) => info.live && this.wereLive.add(trace));
+    const isFast = infos.some((info) => info.live || info.indexed < 1);
+    if (!isFast && !infos.some((info) => info.growing)) return;
+    const next = async () => {
       try {
         const infos = await this.source.traces();
         infos.forEach((info, trace) => this.grow(trace, info));
@@ -186,20 +218,34 @@ export class Session {
         // The server may be busy. The next second asks again.
       }
       this.refreshWhileNeeded();
-    }, 1000);
+    };
+    setTimeout(() => {
+      // Nobody looks at a hidden page.
+      if (document.hidden) document.addEventListener('visibilitychange', () => void next(), { once: true });
+      else void next();
+    }, isFast ? REFRESH_MS : LOOK_AGAIN_MS);
   }
 
   /** Takes over what is new of a trace. The timeline follows the end if it showed the end. */
   private grow(trace: number, info: TraceInfo): void {
     const old = this.info(trace);
+    const isFollowing = this.isFollowing(trace);
+    const before = this.whole(trace);
     this.infos = this.infos.map((other, at) => (at === trace ? info : other));
-    const growth = info.duration - old.duration;
-    const { view } = this.traceState(trace);
+    // An event before all others moves all times.
+    if (info.start !== old.start) this.tiles[trace]!.outdate(-Infinity);
     // Answers that were on their way may lack the last seconds before the growth.
-    if (growth > 0) this.tiles[trace]!.outdate(old.duration - 3e9);
-    if (growth > 0 && view && view.until >= old.duration - length(view) * 0.01) {
+    else if (info.events !== old.events) this.tiles[trace]!.outdate(old.duration - 3e9);
+    const growth = this.whole(trace).until - before.until;
+    const { view } = this.traceState(trace);
+    if (growth > 0 && view && isFollowing) {
       const traces = this.state.traces.map((other, at) => (at === trace ? { ...other, view: { from: view.from + growth, until: view.until + growth } } : other));
       this.update({ traces }, 'replace');
     } else this.notify();
   }
+}
+
+/** True if a view ends where the trace does, but for a pixel or two. */
+function isAtEnd(view: Span, whole: Span): boolean {
+  return view.until >= whole.until - length(view) * 0.01;
 }
