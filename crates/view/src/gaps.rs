@@ -33,7 +33,7 @@ pub(crate) struct Gaps {
     pub(crate) all: Vec<Gap>,
     /// Segments of which nothing can be read.
     pub(crate) damaged: BTreeSet<u32>,
-    /// For each thread the segments that have events of it and can be read, ascending.
+    /// For each thread the segments that have events of it and times, and can be read, ascending.
     pub(crate) of_threads: BTreeMap<ThreadId, Vec<u32>>,
     /// True if all segments were checked, and none is missing or damaged.
     pub(crate) is_sound: bool,
@@ -66,7 +66,10 @@ impl Gaps {
         for number in 0..segments.count() {
             for thread in segments.threads(number).filter(|thread| !thread.is_none()) {
                 let of_thread = gaps.of_threads.entry(thread).or_default();
-                of_thread.push(number as u32);
+                // Sums of calls have no times, so a segment of theirs has no place among others.
+                if times(number).is_some() {
+                    of_thread.push(number as u32);
+                }
             }
         }
         gaps

@@ -95,7 +95,7 @@ impl Trace {
             }
             if let Some(index) = index.as_ref().filter(|_| before < first) {
                 // Waits from one block into another are in the index.
-                let wait = index.wait_at(thread, self.first_time(first));
+                let wait = index.wait_before(thread, number);
                 return Ok(wait.map(|wait| {
                     let begin = self.segment_at(thread, wait.begin);
                     (Slice { end: LATER, ..wait }, begin)

@@ -290,7 +290,7 @@ impl Trace {
         let all = self.of_thread(thread);
         let times = |number: u32| {
             let times = self.segments.times(number as usize);
-            times.unwrap_or([LATER, EARLIER])
+            times.unwrap_or([EARLIER; 2])
         };
         // Segments follow each other in time, but for the events of some microseconds.
         let mut numbers: Vec<usize> = Vec::new();

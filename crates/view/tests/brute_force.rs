@@ -33,6 +33,8 @@ enum Action {
     Raise(u64, i64),
     /// Reads the CPU time, which is so much more.
     Cpu(i64),
+    /// The sum of a thread's calls of a method, which has no time. It has a segment of its own.
+    Sum,
     /// The trace continues in another segment.
     Flush,
 }
@@ -47,9 +49,23 @@ fn actions() -> impl Strategy<Value = Vec<(u64, i64, Action)>> {
         1 => (1..4_u64, 0..3_u64).prop_map(|(class, more)| Action::Alloc(class, more)),
         1 => (1..4_u64, 0..3_i64).prop_map(|(class, line)| Action::Raise(class, line)),
         1 => (0..60_i64).prop_map(Action::Cpu),
+        1 => Just(Action::Sum),
         2 => Just(Action::Flush),
     ];
     proptest::collection::vec((1..=THREADS, 0..40_i64, action), 1..200)
+}
+
+/// Returns the events of the sum of a thread's calls of a method.
+fn sum(thread: ThreadId) -> [Event<'static>; 2] {
+    let method = MethodId(1);
+    let enter = AggregatedEnter {
+        thread,
+        method,
+        calls: 3,
+        ..AggregatedEnter::default()
+    };
+    let leave = AggregatedLeave { thread, method };
+    [Event::AggregatedEnter(enter), Event::AggregatedLeave(leave)]
 }
 
 /// A slice, as the trace was made.
@@ -95,6 +111,13 @@ impl Maker {
             self.now += passed;
             match action {
                 Action::Flush => encoder.flush(&mut trail),
+                Action::Sum => {
+                    encoder.flush(&mut trail);
+                    for event in sum(ThreadId(*thread)) {
+                        encoder.event(&event, &mut trail);
+                    }
+                    encoder.flush(&mut trail);
+                }
                 _ => {
                     for event in self.step(*thread, *action) {
                         self.last = self.now;
@@ -207,6 +230,7 @@ impl Maker {
             }
             Action::Sample
             | Action::Flush
+            | Action::Sum
             | Action::Alloc(..)
             | Action::Raise(..)
             | Action::Cpu(_) => Vec::new(),

@@ -178,16 +178,21 @@ impl Index {
 
     /// Returns the first segment of the block that has a segment.
     pub(crate) fn block_begin(&self, segment: usize) -> usize {
-        let blocks = self.directory.levels.first().map_or(&[][..], Vec::as_slice);
-        let after = blocks.partition_point(|block| block.segments[0] as usize <= segment);
-        after
-            .checked_sub(1)
-            .map_or(0, |number| blocks[number].segments[0] as usize)
+        let block = self.block(segment);
+        block.map_or(0, |block| block.segments[0] as usize)
     }
 
-    /// Returns the wait of a thread that begins before a block, which begins at `time`, and does
-    /// not end before it.
-    pub(crate) fn wait_at(&self, thread: ThreadId, time: Timestamp) -> Option<Slice> {
+    fn block(&self, segment: usize) -> Option<&Entry> {
+        let blocks = self.directory.levels.first()?;
+        let after = blocks.partition_point(|block| block.segments[0] as usize <= segment);
+        blocks.get(after.checked_sub(1)?)
+    }
+
+    /// Returns the wait of a thread that begins before the block of a segment, and does not end
+    /// before it.
+    pub(crate) fn wait_before(&self, thread: ThreadId, segment: usize) -> Option<Slice> {
+        let [first, _] = self.block(segment)?.times?;
+        let time = Timestamp(self.origin.0.wrapping_add(first));
         let waits = self.across(thread).iter();
         waits
             .filter(|slice| !slice.kind.is_call() && slice.begin < time && slice.end >= time)

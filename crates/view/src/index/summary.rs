@@ -87,7 +87,12 @@ impl Summary {
             calls: OfPaths::new(bins, times.map_or(bins.origin, |[first, _]| first)),
             others: Vec::new(),
         };
-        let walked = trace.walk(number, &mut visitor)?;
+        let mut walked = trace.walk(number, &mut visitor)?;
+        if times.is_none() {
+            // Sums of calls have no times, so a segment of theirs has no place among others.
+            walked.clear();
+            visitor.paths = ThreadPaths::default();
+        }
         let mut threads: FxHashMap<ThreadId, OfThread> = FxHashMap::default();
         let first = trace.first_time(number).max(bins.origin).0;
         for (id, thread) in walked {

@@ -78,6 +78,10 @@ impl Overview {
                 self.collect(event);
             }
         }
+        if trace.times_of(number).is_none() {
+            // Sums of calls have no times, so a segment of theirs has no place among others.
+            return Ok(());
+        }
         let is_needed =
             |id: &ThreadId| counts(id) && threads.is_none_or(|threads| threads.contains(id));
         for (id, thread) in part.threads.into_iter().filter(|(id, _)| is_needed(id)) {
