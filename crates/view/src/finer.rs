@@ -1,7 +1,7 @@
 //! Slices of a block at higher resolutions than the index has, from the trail.
 //!
 //! A block is read when a picture needs bins that are shorter than those of the index. Until then,
-//! the picture is coarse. What was read is kept at three resolutions, of which each has bins half
+//! the picture is coarse. What was read is kept at two resolutions, of which each has bins half
 //! as long as those of the one before: people often look closer next.
 
 use crate::cache::Cache;
@@ -17,16 +17,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Number of resolutions at which a block is kept when it was read.
-const RESOLUTIONS: u8 = 3;
+/// Number of resolutions at which a block is kept when it was read. With more, blocks are read less
+/// often when people look closer, but take more memory: a picture needs hundreds of blocks at the
+/// first of these resolutions.
+const RESOLUTIONS: u8 = 2;
 /// Maximum memory of blocks, in bytes.
-const MAX_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 48 << 20;
 /// Number of locks, so that two do not read the same block at a time.
 const LOCKS: usize = 64;
 /// A block that no picture has needed for so long is not read any more.
 const FORGOTTEN: Duration = Duration::from_secs(2);
 
-/// A block, and which of its resolutions: the first three, the next three, and so on.
+/// A block, and which of its resolutions: the first two, the next two, and so on.
 pub(crate) type Step = (Place, u8);
 
 /// The blocks of a trace at higher resolutions than the index has.

@@ -7,7 +7,7 @@ import type { Source } from './source.ts';
 
 /** Browsers keep six connections to a server; one stays free for tables. */
 const MOST_REQUESTS = 5;
-const MEMORY = 160 * 1024 * 1024;
+const MEMORY = 72 * 1024 * 1024;
 /** Bytes of an image for each pixel and level: three rows of four bytes. */
 const IMAGE_BYTES = 12;
 /** A coarse tile is asked for again after this time, then after twice as long, and so on. */

@@ -11,7 +11,8 @@ use std::thread;
 /// A few threads answer the questions of all connections. With one for each connection, the memory
 /// that answers take for a moment would be spread over as many heaps.
 ///
-/// Threads without a question read what pictures need that were coarse. One of them stays free.
+/// Threads without a question read what pictures need that were coarse, but leave a processor to
+/// the others, and to the browser.
 pub(super) struct Workers(Sender<Question>);
 
 struct Question {
@@ -26,9 +27,10 @@ impl Workers {
     /// # Errors
     /// If no thread can be started.
     pub(super) fn start(session: &Arc<Session>) -> io::Result<Self> {
-        let count = thread::available_parallelism().map_or(1, usize::from) + 1;
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let count = processors + 1;
         let (sender, questions) = bounded(0);
-        let may_read = Arc::new(AtomicUsize::new(count - 1));
+        let may_read = Arc::new(AtomicUsize::new((processors - 1).max(1)));
         for _ in 0..count {
             let worker = Worker {
                 session: Arc::clone(session),
