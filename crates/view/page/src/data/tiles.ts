@@ -7,7 +7,7 @@ import type { Source } from './source.ts';
 
 /** Browsers keep six connections to a server; one stays free for tables. */
 const MOST_REQUESTS = 5;
-const MEMORY = 72 * 1024 * 1024;
+const MEMORY = 128 * 1024 * 1024;
 /** Bytes of an image for each pixel and level: three rows of four bytes. */
 const IMAGE_BYTES = 12;
 /** A coarse tile is asked for again after this time, then after twice as long, and so on. */
@@ -92,7 +92,11 @@ export class Tiles {
     this.queue = list.filter(({ key }) => {
       if (this.pending.has(key) || (this.failures.get(key) ?? 0) >= MOST_FAILURES) return false;
       const loaded = this.cache.get(key);
-      return !loaded || loaded.staleAt <= now;
+      if (loaded && loaded.staleAt > now) {
+        if (loaded.staleAt !== Infinity) this.askAgain(loaded.staleAt);
+        return false;
+      }
+      return true;
     });
     this.start();
     return list.every(({ key }) => this.cache.get(key)?.tile.isCoarse === false);
