@@ -84,7 +84,7 @@ export interface Place {
   /** The part of the picture that is in view, from top to bottom. Levels outside are not drawn. */
   shownTop: number;
   shownBottom: number;
-  /** End of the picture. A wide box is drawn once, by the tile in which it begins, to its end. */
+  /** End of the picture. A wide box is drawn once, by the tile in which it begins, to its end, but for those that begin in its last pixel. */
   pictureRight: number;
 }
 
@@ -101,11 +101,15 @@ export function drawTile(pen: Pen, loaded: LoadedTile, place: Place, look: Look)
   if (canvas && loaded.tile.levels <= DEEPEST_IMAGE) drawImage(canvas, loaded, place, look);
   else drawNarrow(pen, loaded, place, look);
   drawRuns(pen, loaded, place, look.palette.theme);
-  const { tile } = loaded;
+  const { tile, span, width } = loaded;
+  const perPixel = (span.until - span.from) / width;
   for (const at of wideBoxes(loaded)) {
-    const x = place.scale.x(tile.begin[at]!);
+    const begin = tile.begin[at]!;
+    const x = place.scale.x(begin);
     const end = place.scale.x(tile.end[at]!);
-    if (end < place.left || x >= place.right || (x < place.left && !place.isFirst)) continue;
+    // What begins in the last pixel of the tile before shares that pixel, and is drawn there no further.
+    const isCut = begin < span.from && span.from - begin < perPixel;
+    if (end < place.left || x >= place.right || (x < place.left && !place.isFirst && !isCut)) continue;
     const y = place.top + tile.level[at]! * place.row;
     const isShown = y < place.shownBottom && y + place.row > place.shownTop && y < place.top + place.height;
     if (!isShown && tile.kind[at] !== Kind.missing) continue;
