@@ -1,8 +1,9 @@
 //! Allocations by class and exceptions by class and site, in a span.
 
-use crate::index::{Index, Place};
+use crate::index::Index;
 use crate::remaining::Remaining;
 use crate::slice::Kind;
+use crate::sums::{Item, with_nodes};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
 use jtrail_analysis::{Frames, Site};
@@ -167,13 +168,6 @@ pub struct Events {
     frames: Frames,
 }
 
-/// What is summed up together.
-#[derive(Clone, Copy, Debug)]
-enum Item {
-    Segment(usize),
-    Node(Place),
-}
-
 /// The events of a segment that lie in a span.
 struct InSpan {
     span: [Timestamp; 2],
@@ -196,12 +190,9 @@ impl Events {
 
     /// Sums up the segments from `first` on, too: the trace has grown.
     pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
-        let new = trace.segments_in(self.span).into_iter();
-        let new: Vec<Item> = new
-            .filter(|number| *number >= first)
-            .map(Item::Segment)
-            .collect();
-        self.remaining.add(new.into_iter());
+        let mut items = items(trace, self.span);
+        items.retain(|item| item.is_from(first));
+        self.remaining.add(items);
     }
 
     /// Returns which share of the span has been summed up: 1 if all is.
@@ -230,13 +221,13 @@ impl Events {
     /// If the file can't be read, or `InvalidData` if a segment is damaged.
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
         let (span, index) = (self.span, trace.index());
-        let segment = |number: usize| -> io::Result<(EventSums, Sites)> {
+        let segment = |number: u32| -> io::Result<(EventSums, Sites)> {
             let mut found = InSpan {
                 span,
                 sums: EventSums::default(),
                 sites: Sites::default(),
             };
-            trace.walk(number, &mut found)?;
+            trace.walk(number as usize, &mut found)?;
             Ok((found.sums, found.sites))
         };
         let read = |item: &Item| -> io::Result<Vec<(EventSums, Sites)>> {
@@ -247,7 +238,7 @@ impl Events {
                     // What is damaged in the index is still in the trail.
                     None => {
                         let [first, end] = index.segments(*place);
-                        (first..end).map(|n| segment(n as usize)).collect()
+                        (first..end).map(segment).collect()
                     }
                 },
                 (Item::Node(_), None) => Ok(Vec::new()),
@@ -296,34 +287,9 @@ impl Events {
 
 /// Returns nodes that lie in a span and have these sums, and the other segments of the span.
 fn items(trace: &Trace, span: [Timestamp; 2]) -> Vec<Item> {
-    let numbers = trace.segments_in(span);
-    let Some(index) = trace.index() else {
-        return numbers.into_iter().map(Item::Segment).collect();
-    };
-    let mut items = Vec::new();
-    let mut rest = 0;
-    let mut nodes: Vec<Place> = index.top().collect();
-    nodes.reverse();
-    while let Some(place) = nodes.pop() {
-        if !is_inside(&index, place, span) || !index.has_events(place) {
-            nodes.extend(index.below(place).rev());
-            continue;
-        }
-        let [first, end] = index.segments(place).map(|number| number as usize);
-        let before = numbers.iter().filter(|n| (rest..first).contains(*n));
-        items.extend(before.copied().map(Item::Segment));
-        items.push(Item::Node(place));
-        rest = end;
-    }
-    let after = numbers.iter().filter(|number| **number >= rest);
-    items.extend(after.copied().map(Item::Segment));
-    items
-}
-
-/// Returns true if all times of a node lie in a span.
-fn is_inside(index: &Index, place: Place, [from, until]: [Timestamp; 2]) -> bool {
-    let times = index.times(place);
-    times.is_some_and(|[first, last]| first >= from && last < until)
+    let numbers = trace.segments_in(span).into_iter();
+    let numbers = numbers.map(|number| number as u32).collect();
+    with_nodes(trace, &numbers, span, Index::has_events)
 }
 
 impl Walk for InSpan {

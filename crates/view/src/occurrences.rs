@@ -93,7 +93,7 @@ impl Occurrences {
             .filter(|number| *number >= first)
             .map(Item::all)
             .collect();
-        self.remaining.add(new.into_iter());
+        self.remaining.add(new);
     }
 
     /// Returns which share of the span has been counted: 1 if all has.

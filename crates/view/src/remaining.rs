@@ -32,9 +32,12 @@ impl<T: Sync> Remaining<T> {
     }
 
     /// Adds segments that follow all others.
-    pub(crate) fn add(&mut self, segments: impl DoubleEndedIterator<Item = T>) {
+    pub(crate) fn add(&mut self, segments: Vec<T>) {
         let before = self.segments.len();
-        let more = segments.rev().chain(std::mem::take(&mut self.segments));
+        let more = segments
+            .into_iter()
+            .rev()
+            .chain(std::mem::take(&mut self.segments));
         self.segments = more.collect();
         self.all += self.segments.len() - before;
     }

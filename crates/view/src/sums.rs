@@ -187,9 +187,9 @@ impl Sums {
             self.threads = threads.into();
         }
         self.times = trace.ended(self.span);
-        let items = items(trace, &self.threads, self.span, Index::has_paths);
-        let new = items.into_iter().filter(|item| item.is_from(first));
-        self.remaining.add(new.collect::<Vec<_>>().into_iter());
+        let mut items = items(trace, &self.threads, self.span, Index::has_paths);
+        items.retain(|item| item.is_from(first));
+        self.remaining.add(items);
         if self.share() >= 1.0 {
             self.add_gaps(trace);
         }
@@ -382,14 +382,24 @@ pub(crate) fn items(
     span: [Timestamp; 2],
     has: impl Fn(&Index, Place) -> bool,
 ) -> Vec<Item> {
-    let [from, until] = span;
     let mut numbers = BTreeSet::new();
     for thread in threads {
         let of_thread = trace.segments_of(*thread, span).into_iter();
         numbers.extend(of_thread.map(|number| number as u32));
     }
+    with_nodes(trace, &numbers, span, has)
+}
+
+/// Returns segments with nodes of the index in place of those that are in one: nodes for which
+/// `has` is true and which have no segment with a part outside of the span.
+pub(crate) fn with_nodes(
+    trace: &Trace,
+    numbers: &BTreeSet<u32>,
+    [from, until]: [Timestamp; 2],
+    has: impl Fn(&Index, Place) -> bool,
+) -> Vec<Item> {
     let Some(index) = trace.index() else {
-        return numbers.into_iter().map(Item::Segment).collect();
+        return numbers.iter().copied().map(Item::Segment).collect();
     };
     let mut items = Vec::new();
     let mut rest = 0;

@@ -76,9 +76,9 @@ impl Totals {
         }
         self.times = trace.ended(self.span);
         let has = |index: &Index, place: Place| index.has_methods(place);
-        let items = items(trace, &self.threads, self.span, has);
-        let new = items.into_iter().filter(|item| item.is_from(first));
-        self.remaining.add(new.collect::<Vec<_>>().into_iter());
+        let mut items = items(trace, &self.threads, self.span, has);
+        items.retain(|item| item.is_from(first));
+        self.remaining.add(items);
         if self.share() >= 1.0 {
             self.add_gaps(trace);
         }

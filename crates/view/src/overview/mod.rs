@@ -98,7 +98,7 @@ impl Overview {
         self.of_span = trace.range_in(self.intervals.span);
         let needs = Self::needs(trace, self.intervals.span);
         let new: Vec<_> = needs.into_iter().filter(|(n, _)| *n >= first).collect();
-        self.remaining.add(new.into_iter());
+        self.remaining.add(new);
     }
 
     /// Returns the segments that tell what happens in a span. Of those outside of it, only some
