@@ -21,7 +21,7 @@ pub struct Amount {
 
 impl Amount {
     pub(super) fn add(&mut self, bytes: i64) {
-        self.objects += 1;
+        self.objects = self.objects.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
     }
 

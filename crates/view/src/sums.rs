@@ -341,7 +341,7 @@ impl Between {
         let [from, until] = span.map(|time| time.0);
         let mut all = Vec::new();
         let mut push = |part: (ThreadId, u32), is_end, begin: i64, end: i64| {
-            let time = (end - begin).max(0);
+            let time = end.saturating_sub(begin).max(0);
             all.push(Self { part, is_end, time });
         };
         let after_last = |(thread, number): (ThreadId, u32)| {

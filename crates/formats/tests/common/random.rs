@@ -30,9 +30,9 @@ fields! {
     u8: any::<u8>();
     u16: any::<u16>();
     u32: any::<u32>();
-    u64: any::<u64>();
+    u64: count();
     i32: any::<i32>();
-    i64: prop_oneof![1 => 0_i64..100, 3 => any::<i64>()];
+    i64: prop_oneof![2 => 0_i64..100, 5 => any::<i64>(), 1 => Just(i64::MAX), 1 => Just(i64::MIN)];
     // TPTP does not record whether an exception ended a call.
     bool: Just(false);
     ThreadId: id(ThreadId);
@@ -46,8 +46,8 @@ fields! {
     Ticks: ticks();
     Timestamp: time();
     Duration: duration();
-    LineCount: any::<(u32, u64)>().prop_map(|(line, count)| LineCount { line, count });
-    LiveClass: (id(ClassId), any::<u64>(), any::<u64>())
+    LineCount: (any::<u32>(), count()).prop_map(|(line, count)| LineCount { line, count });
+    LiveClass: (id(ClassId), count(), count())
         .prop_map(|(class, objects, bytes)| LiveClass { class, objects, bytes });
 }
 
@@ -175,7 +175,7 @@ events! {
         TracePause(TracePause) { time }
         TraceResume(TraceResume) { time }
         AggregatedDetail(AggregatedDetail) { thread, method, exceptions, overhead }
-        SampleSum(SampleSum) { thread, time, depth = prop_oneof![0_u64..5, any::<u64>()], frame, runnable, all }
+        SampleSum(SampleSum) { thread, time, depth = prop_oneof![0_u64..5, count()], frame, runnable, all }
         ObjectCounts(ObjectCounts) { thread, time, class, live, peak }
         ClassSource(ClassSource) { class, source_name }
         MethodDetail(MethodDetail) { method, size }
@@ -233,7 +233,13 @@ fn text() -> impl Strategy<Value = Text<'static>> {
 }
 
 fn id<T: std::fmt::Debug>(new: fn(u64) -> T) -> impl Strategy<Value = T> {
-    prop_oneof![3 => 0_u64..2000, 1 => any::<u64>()].prop_map(new)
+    prop_oneof![2 => 0_u64..4, 3 => 0_u64..2000, 2 => any::<u64>()].prop_map(new)
+}
+
+/// Returns a strategy for numbers that are added to others. One more than the largest one must not
+/// panic.
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![1 => 0..100_u64, 5 => any::<u64>(), 2 => Just(u64::MAX)]
 }
 
 fn time() -> impl Strategy<Value = Timestamp> {
