@@ -5,7 +5,7 @@
 //! as long as those of the one before: people often look closer next.
 
 use crate::cache::Cache;
-use crate::index::{Bins, Detail, Index, PackedDetail, Place};
+use crate::index::{Bins, Detail, DetailColumns, Index, PackedDetail, Place};
 use crate::slice::{EARLIER, Kind, Slice};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Walk};
@@ -174,7 +174,7 @@ impl Finer {
 
     /// Returns the slices of a thread with bins of at most 2^`power` ns, or the shortest that are
     /// there.
-    pub(crate) fn detail(&self, thread: ThreadId, power: u8) -> Option<(Detail, Bins)> {
+    pub(crate) fn detail(&self, thread: ThreadId, power: u8) -> Option<(DetailColumns, Bins)> {
         let mut all = self.resolutions.iter();
         let fitting = all.find(|(other, _)| *other <= power);
         let (power, threads) = fitting.or(self.resolutions.last())?;
@@ -183,8 +183,8 @@ impl Finer {
             power: *power,
         };
         let detail = match threads.get(&thread) {
-            Some(packed) => packed.detail(self.origin)?,
-            None => Detail::default(),
+            Some(packed) => packed.columns()?,
+            None => DetailColumns::default(),
         };
         Some((detail, bins))
     }

@@ -1,9 +1,10 @@
 //! A picture of a thread's slices in a span.
 
-use crate::index::{Bins, Cell, Detail, MAX_LEVELS};
+use crate::index::{Bins, Cell, DetailColumns, MAX_LEVELS};
 use crate::methods::NO_METHOD;
 use crate::slice::{Kind, Slice};
 use jtrail_model::Timestamp;
+use std::cmp::Ordering;
 
 /// A picture of a thread's slices in a span, of so many pixels. A slice that is at least as wide as
 /// a pixel is a rectangle. Narrower ones that begin in the same pixel and have the same level are
@@ -12,6 +13,8 @@ use jtrail_model::Timestamp;
 pub struct Tile {
     span: [Timestamp; 2],
     width: u32,
+    /// Pixels are 2^`pixel_power` ns wide; `None` if their width is another one.
+    pixel_power: Option<u8>,
     levels: u32,
     is_coarse: bool,
     wide: Vec<Rectangle>,
@@ -40,9 +43,16 @@ pub struct Rectangle {
 impl Tile {
     /// Creates an empty picture.
     pub fn new(span: [Timestamp; 2], width: u32) -> Self {
+        let width = width.max(1);
+        let length = i64::try_from(length(span)).ok();
+        let pixel = length.map(|length| length / i64::from(width));
+        let pixel = pixel.filter(|pixel| {
+            pixel.count_ones() == 1 && length == pixel.checked_mul(i64::from(width))
+        });
         Self {
             span,
-            width: width.max(1),
+            width,
+            pixel_power: pixel.map(|pixel| pixel.ilog2() as u8),
             levels: 0,
             is_coarse: false,
             wide: Vec::new(),
@@ -60,42 +70,52 @@ impl Tile {
         self.is_coarse
     }
 
-    fn length(&self) -> i128 {
-        let [from, until] = self.span.map(|time| i128::from(time.0));
-        (until - from).max(1)
-    }
-
     /// Returns the pixel of a time in the span.
+    #[inline]
     fn pixel(&self, time: Timestamp) -> usize {
+        let last = self.width as usize - 1;
+        if let Some(power) = self.pixel_power {
+            let since = time.since(self.span[0]).0.max(0);
+            return ((since >> power) as usize).min(last);
+        }
         let since = i128::from(time.0) - i128::from(self.span[0].0);
-        let pixel = since * i128::from(self.width) / self.length();
-        pixel.clamp(0, i128::from(self.width) - 1) as usize
+        let pixel = since * i128::from(self.width) / length(self.span);
+        pixel.clamp(0, last as i128) as usize
     }
 
     /// Returns the first time in a pixel or after it.
     fn begin_of(&self, pixel: usize) -> Timestamp {
-        let (width, length) = (i128::from(self.width), self.length());
-        let since = (pixel as i128 * length + width - 1) / width;
-        Timestamp(self.span[0].0.saturating_add(since as i64))
+        let since = match self.pixel_power {
+            Some(power) => (pixel as i64) << power,
+            None => {
+                let (width, length) = (i128::from(self.width), length(self.span));
+                ((pixel as i128 * length + width - 1) / width) as i64
+            }
+        };
+        Timestamp(self.span[0].0.saturating_add(since))
+    }
+
+    /// Compares so many ns with a pixel.
+    #[inline]
+    fn cmp_pixel(&self, ns: i64) -> Ordering {
+        match self.pixel_power {
+            Some(power) => ns.cmp(&(1 << power)),
+            None => (i128::from(ns) * i128::from(self.width)).cmp(&length(self.span)),
+        }
     }
 
     /// Returns true if a slice is narrower than a pixel. What comes after the span does not matter.
     fn is_narrow(&self, slice: &Slice) -> bool {
         let end = slice.end.min(self.span[1]);
-        let length = i128::from(end.0) - i128::from(slice.begin.0);
-        length * i128::from(self.width) < self.length()
+        self.cmp_pixel(end.since(slice.begin).0).is_lt()
     }
 
     /// Returns the power of the pixels: they are 2^power ns wide, and begin at multiples of it
     /// after `origin`. `None` if they do not.
     pub(crate) fn power(&self, origin: Timestamp) -> Option<u8> {
-        let length = u64::try_from(self.length()).ok()?;
-        let pixel = length / u64::from(self.width);
         let since = u64::try_from(self.span[0].0.checked_sub(origin.0)?).ok()?;
-        let fits = pixel.is_power_of_two()
-            && pixel * u64::from(self.width) == length
-            && since % pixel == 0;
-        fits.then(|| pixel.ilog2() as u8)
+        let is_aligned = |power: &u8| since % (1 << power) == 0;
+        self.pixel_power.filter(is_aligned)
     }
 
     /// Says that slices are missing.
@@ -151,26 +171,28 @@ impl Tile {
 
     /// Adds slices of a thread at a resolution. If bins are wider than pixels, the picture is
     /// coarse.
-    pub(crate) fn add_detail(&mut self, detail: &Detail, bins: Bins) {
+    pub(crate) fn add_detail(&mut self, detail: &DetailColumns, bins: Bins) {
+        for slice in detail.long(bins.origin) {
+            self.add(&slice);
+        }
         let [from, until] = self.span;
-        for (number, level) in detail.levels.iter().enumerate() {
-            level.long.iter().for_each(|slice| self.add(slice));
-            let first = level
-                .cells
-                .partition_point(|cell| bins.begin(cell.bin + 1) <= from);
-            for cell in &level.cells[first..] {
-                let begin = bins.begin(cell.bin);
+        for (level, cells) in detail.cells() {
+            for cell in cells {
+                let [begin, end] =
+                    [cell.bin, cell.bin.saturating_add(1)].map(|bin| bins.begin(bin));
                 if begin >= until {
                     break;
                 }
-                self.add_cell(number as u32, [begin, bins.begin(cell.bin + 1)], cell);
+                if end > from {
+                    self.add_cell(level, [begin, end], &cell);
+                }
             }
         }
     }
 
+    #[inline]
     fn add_cell(&mut self, level: u32, [begin, end]: [Timestamp; 2], cell: &Cell) {
-        let length = i128::from(end.0) - i128::from(begin.0);
-        if length * i128::from(self.width) <= self.length() {
+        if self.cmp_pixel(end.since(begin).0).is_le() {
             let pixel = self.pixel(begin);
             return self.add_to_pixel(level, pixel, cell);
         }
@@ -186,6 +208,7 @@ impl Tile {
         });
     }
 
+    #[inline]
     fn add_to_pixel(&mut self, level: u32, pixel: usize, cell: &Cell) {
         self.levels = self.levels.max(level.saturating_add(1));
         let level = level as usize;
@@ -208,22 +231,43 @@ impl Tile {
 
     /// Returns the rectangles, level by level and in the order of their begins.
     pub fn rectangles(&self) -> Vec<Rectangle> {
-        let mut all = self.wide.clone();
+        let mut wide = self.wide.clone();
+        // Those of a level were mostly added in their order, which a stable sort makes use of.
+        wide.sort_by_key(|r| (r.level, r.begin, r.end));
+        let count = wide.len() + self.cells.iter().map(Vec::len).sum::<usize>();
+        let (mut wide, mut all) = (wide.into_iter().peekable(), Vec::with_capacity(count));
         for (level, cells) in self.cells.iter().enumerate() {
-            let narrow = cells.iter().enumerate().filter(|(_, cell)| cell.count > 0);
-            all.extend(narrow.map(|(pixel, cell)| {
-                let begin = self.begin_of(pixel);
-                Rectangle {
-                    begin,
-                    end: self.begin_of(pixel + 1).max(Timestamp(begin.0 + 1)),
-                    level: level as u32,
-                    count: cell.count,
-                    method: cell.method,
-                    kind: cell.kind,
+            for narrow in self.narrow(level as u32, cells) {
+                let place = |r: &Rectangle| (r.level, r.begin, r.end);
+                while let Some(earlier) = wide.next_if(|wide| place(wide) <= place(&narrow)) {
+                    all.push(earlier);
                 }
-            }));
+                all.push(narrow);
+            }
         }
-        all.sort_unstable_by_key(|r| (r.level, r.begin, r.end));
+        all.extend(wide);
         all
     }
+
+    /// Returns the rectangles of a level's narrow slices.
+    fn narrow(&self, level: u32, cells: &[Cell]) -> impl Iterator<Item = Rectangle> {
+        let used = cells.iter().enumerate().filter(|(_, cell)| cell.count > 0);
+        used.map(move |(pixel, cell)| {
+            let begin = self.begin_of(pixel);
+            let after = Timestamp(begin.0.saturating_add(1));
+            Rectangle {
+                begin,
+                end: self.begin_of(pixel + 1).max(after),
+                level,
+                count: cell.count,
+                method: cell.method,
+                kind: cell.kind,
+            }
+        })
+    }
+}
+
+/// Returns the length of a span in ns; at least 1.
+fn length([from, until]: [Timestamp; 2]) -> i128 {
+    (i128::from(until.0) - i128::from(from.0)).max(1)
 }

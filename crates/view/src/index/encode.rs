@@ -1,6 +1,6 @@
 //! Parts of the index as bytes: columns of numbers, compressed by zstd.
 
-use super::bins::{Cell, Detail, Level, MAX_LEVELS};
+use super::bins::{Cell, Detail, MAX_LEVELS};
 use super::lanes::Lanes;
 use super::methods::{OfThread, ThreadMethods};
 use super::paths::ThreadPaths;
@@ -10,6 +10,8 @@ use crate::sums::{MethodSum, Part, PathSum, ThreadSum};
 use jtrail_model::{ThreadId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use zstd::bulk::Decompressor;
 
 /// zstd's compression level for files. Parts are small, and are written once.
 const LEVEL: i32 = 6;
@@ -40,8 +42,19 @@ pub(super) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     if length > MAX_BYTES {
         return None;
     }
-    let bytes = zstd::bulk::decompress(bytes, length).ok()?;
+    let bytes = DECOMPRESSOR.with_borrow_mut(|decompressor| {
+        let decompressor = match decompressor {
+            Some(decompressor) => decompressor,
+            None => decompressor.insert(Decompressor::new().ok()?),
+        };
+        decompressor.decompress(bytes, length).ok()
+    })?;
     postcard::from_bytes(&bytes).ok()
+}
+
+thread_local! {
+    /// To make one takes as long as to decompress some kilobytes.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Adds differences, beginning with 0.
@@ -52,9 +65,9 @@ pub(super) fn sums(differences: impl Iterator<Item = u64>) -> impl Iterator<Item
     })
 }
 
-/// A [`Detail`].
-#[derive(Serialize, Deserialize, Default)]
-pub(super) struct DetailColumns {
+/// A [`Detail`] in columns.
+#[derive(Serialize, Deserialize, Default, Debug)]
+pub(crate) struct DetailColumns {
     /// Number of cells and of long slices by level.
     counts: Vec<[u32; 2]>,
     /// Of cells: differences of bins within a level.
@@ -100,48 +113,70 @@ impl DetailColumns {
         columns
     }
 
-    /// Returns the detail; `None` if the columns do not fit together.
-    pub(super) fn detail(&self, origin: Timestamp) -> Option<Detail> {
-        let (mut at, mut at_long) = (0_usize, 0_usize);
-        let mut levels = Vec::new();
-        if self.counts.len() > MAX_LEVELS {
-            return None;
-        }
-        for (number, [cells, long]) in self.counts.iter().enumerate() {
-            let of = at..at.checked_add(*cells as usize)?;
-            let bins = self.bins.get(of.clone())?;
-            let mut level = Level {
-                cells: Vec::with_capacity(bins.len()),
-                long: Vec::new(),
-            };
-            let bins = sums(bins.iter().copied());
-            for (at, bin) in of.clone().zip(bins) {
-                level.cells.push(Cell {
-                    bin,
-                    count: *self.slices.get(at)?,
-                    method: self.methods.get(at)?.wrapping_sub(1),
-                    length: *self.lengths.get(at)?,
-                    kind: kind_of(*self.kinds.get(at)?)?,
-                });
-            }
-            at = of.end;
-            let of = at_long..at_long.checked_add(*long as usize)?;
-            let mut end = origin.0;
-            for at in of.clone() {
-                let begin = end.wrapping_add(*self.begins.get(at)?);
-                end = begin.wrapping_add(*self.long_lengths.get(at)? as i64);
-                level.long.push(Slice {
-                    begin: Timestamp(begin),
-                    end: Timestamp(end),
-                    method: self.long_methods.get(at)?.wrapping_sub(1),
-                    level: number as u32,
-                    kind: kind_of(*self.long_kinds.get(at)?)?,
-                });
-            }
-            at_long = of.end;
-            levels.push(level);
-        }
-        Some(Detail { levels })
+    /// Returns true if the columns fit together.
+    pub(super) fn is_consistent(&self) -> bool {
+        let [cells, long] = [0, 1].map(|of| {
+            let counts = self.counts.iter().map(|counts| counts[of] as usize);
+            counts.fold(0, usize::saturating_add)
+        });
+        let is_kind = |number: &u8| kind_of(*number).is_some();
+        self.counts.len() <= MAX_LEVELS
+            && [
+                self.bins.len(),
+                self.slices.len(),
+                self.methods.len(),
+                self.lengths.len(),
+                self.kinds.len(),
+            ] == [cells; 5]
+            && [
+                self.begins.len(),
+                self.long_lengths.len(),
+                self.long_methods.len(),
+                self.long_kinds.len(),
+            ] == [long; 4]
+            && self.kinds.iter().chain(&self.long_kinds).all(is_kind)
+    }
+
+    /// Returns the levels with their cells, in the order of their bins.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = Cell>)> {
+        let mut end = 0;
+        self.counts.iter().enumerate().map(move |(level, counts)| {
+            let begin = end;
+            end += counts[0] as usize;
+            let bins = sums(self.bins[begin..end].iter().copied());
+            let cells = (begin..end).zip(bins).map(|(at, bin)| Cell {
+                bin,
+                count: self.slices[at],
+                method: self.methods[at].wrapping_sub(1),
+                length: self.lengths[at],
+                kind: kind_of(self.kinds[at]).unwrap_or(Kind::Call),
+            });
+            (level as u32, cells)
+        })
+    }
+
+    /// Returns the long slices, level by level. `origin` is the one of [`Self::new`].
+    pub(crate) fn long(&self, origin: Timestamp) -> impl Iterator<Item = Slice> {
+        let mut end = 0;
+        self.counts
+            .iter()
+            .enumerate()
+            .flat_map(move |(level, counts)| {
+                let begin = end;
+                end += counts[1] as usize;
+                let mut time = origin.0;
+                (begin..end).map(move |at| {
+                    let begin = time.wrapping_add(self.begins[at]);
+                    time = begin.wrapping_add(self.long_lengths[at] as i64);
+                    Slice {
+                        begin: Timestamp(begin),
+                        end: Timestamp(time),
+                        method: self.long_methods[at].wrapping_sub(1),
+                        level: level as u32,
+                        kind: kind_of(self.long_kinds[at]).unwrap_or(Kind::Call),
+                    }
+                })
+            })
     }
 }
 
@@ -161,9 +196,9 @@ impl PackedDetail {
         self.0.len()
     }
 
-    /// Returns the slices. `origin` is the one that they were compressed with.
-    pub(crate) fn detail(&self, origin: Timestamp) -> Option<Detail> {
-        unpack::<DetailColumns>(&self.0)?.detail(origin)
+    /// Returns the slices.
+    pub(crate) fn columns(&self) -> Option<DetailColumns> {
+        unpack(&self.0).filter(DetailColumns::is_consistent)
     }
 }
 

@@ -50,7 +50,7 @@ mod waits;
 
 pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
 pub(crate) use calls::CallsOf;
-pub(crate) use encode::PackedDetail;
+pub(crate) use encode::{DetailColumns, PackedDetail};
 pub(crate) use facts::Facts;
 pub(crate) use lanes::Lanes;
 pub(crate) use methods::{OfThread, ThreadMethods};
@@ -65,7 +65,7 @@ use crate::slice::Slice;
 use crate::trace::Trace;
 use crate::waits::Wait;
 use calls::CallColumns;
-use encode::{DetailColumns, MethodColumns, PathColumns};
+use encode::{MethodColumns, PathColumns};
 use events::EventColumns;
 use file::{Across, Directory, Entry, Fingerprint, OfThreads, Reasons, Section};
 use jtrail_model::{MethodId, ObjectId, ThreadId, Timestamp};
@@ -83,9 +83,7 @@ use waits::WaitColumns;
 /// What is added to the name of a trail for that of its index.
 pub const EXTENSION: &str = "idx";
 
-/// Maximum memory of the slices of threads in nodes, in bytes.
-const MAX_DETAILS: usize = 24 << 20;
-/// Maximum memory of the places of these, in bytes.
+/// Maximum memory of the places of the slices of threads, in bytes.
 const MAX_THREADS: usize = 8 << 20;
 
 /// The index of a trail.
@@ -98,7 +96,6 @@ pub(crate) struct Index {
     across: BTreeMap<ThreadId, Vec<Slice>>,
     sites: Sites,
     threads: Mutex<Cache<Place, OfThreads>>,
-    details: Mutex<Cache<(Place, ThreadId), Detail>>,
 }
 
 /// A node's place: its level, and its number there.
@@ -146,7 +143,6 @@ impl Index {
             across,
             sites: Sites::from_iter(sites),
             threads: Mutex::new(Cache::new(MAX_THREADS)),
-            details: Mutex::new(Cache::new(MAX_DETAILS)),
         }))
     }
 
@@ -266,30 +262,21 @@ impl Index {
     ///
     /// # Errors
     /// If the file can't be read.
-    pub(crate) fn detail(&self, place: Place, thread: ThreadId) -> io::Result<Option<Arc<Detail>>> {
-        if let Some(detail) = self.details.lock().get((place, thread)) {
-            return Ok(Some(detail));
-        }
+    pub(crate) fn detail(
+        &self,
+        place: Place,
+        thread: ThreadId,
+    ) -> io::Result<Option<DetailColumns>> {
         let Some(threads) = self.threads(place)? else {
             return Ok(None);
         };
         let found = threads.0.binary_search_by_key(&thread.0, |(id, _)| *id);
-        let detail = match found.map(|at| threads.0[at].1) {
+        let Ok(at) = found else {
             // The thread has no events here.
-            Err(_) => Some(Detail::default()),
-            Ok(of_thread) => {
-                let columns = section::<DetailColumns>(&self.file, of_thread)?;
-                columns.and_then(|columns| columns.detail(self.origin))
-            }
+            return Ok(Some(DetailColumns::default()));
         };
-        let Some(detail) = detail.map(Arc::new) else {
-            return Ok(None);
-        };
-        let [cells, long] = detail.counts();
-        let bytes = cells * size_of::<Cell>() + long * size_of::<Slice>() + 200;
-        let key = (place, thread);
-        self.details.lock().put(key, Arc::clone(&detail), bytes);
-        Ok(Some(detail))
+        let columns = section(&self.file, threads.0[at].1)?;
+        Ok(columns.filter(DetailColumns::is_consistent))
     }
 
     fn threads(&self, place: Place) -> io::Result<Option<Arc<OfThreads>>> {
