@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BarePage } from './bare.mjs';
 import { launch, startView } from './start.mjs';
 
 const MB = 1e6;
@@ -71,98 +71,76 @@ function spread(numbers) {
   return { count: sorted.length, median: at(0.5), p95: at(0.95), most: at(1) };
 }
 
-/** The requests of a page: how long each answer took, and which tiles were coarse. */
-class Requests {
-  constructor(page) {
-    this.answers = [];
-    this.cancelled = 0;
-    this.open = new Set();
-    page.on('request', (request) => this.open.add(request));
-    page.on('requestfailed', (request) => {
-      this.open.delete(request);
-      this.cancelled++;
-    });
-    page.on('requestfinished', (request) => void this.finish(request));
-  }
-
-  async finish(request) {
-    const { pathname, search } = new URL(request.url());
-    const { requestStart, responseEnd } = request.timing();
-    // Set from the server's answer: a coarse tile, or a part of a table.
-    let isCoarse = false;
-    let share = 1;
-    try {
-      if (pathname === '/api/tile') isCoarse = ((await (await request.response()).body()).readUInt32LE(12) & 1) === 1;
-      else if (/heat|lanes/.test(pathname)) share = JSON.parse(await (await request.response()).text()).share ?? 1;
-    } catch {
-      // The body is gone if the page is.
-    }
-    this.answers.push({ path: pathname, search, ms: responseEnd - requestStart, isCoarse, share });
-    this.open.delete(request);
-  }
-
-  of(path, from = 0) {
-    return this.answers.slice(from).filter((answer) => answer.path === path);
-  }
-
-}
+const of = (answers, path) => answers.filter((answer) => answer.path === path && !answer.isCancelled);
 
 /** Returns true if all of the timeline is there and nothing in it is coarse. */
-async function isSharp(page) {
-  return (await page.locator('.timeline canvas').getAttribute('aria-busy')) === 'false';
+function isSharp(page) {
+  return page.run(() => document.querySelector('.timeline canvas')?.getAttribute('aria-busy') === 'false');
 }
 
 /** Opens a trace in a new server and a new page, until there is a heat map and a tile. */
 async function open(browser, trace) {
-  const context = await browser.newContext({ viewport: { width: 1920, height: 1080 } });
-  const page = await context.newPage();
-  const requests = new Requests(page);
+  const page = await BarePage.open(browser, { width: 1920, height: 1080 });
   const begin = performance.now();
   const server = await startView(jtrail, [trace]);
-  await page.goto(server.address, { timeout: PATIENCE_MS });
-  const has = await until(() => requests.of('/api/heat').length > 0 && requests.of('/api/tile').length > 0, PATIENCE_MS);
+  await page.goto(server.address);
+  const has = await until(async () => {
+    const answers = await page.answers();
+    return of(answers, '/api/heat').length > 0 && of(answers, '/api/tile').length > 0;
+  }, PATIENCE_MS);
   if (has === null) throw new Error(`${trace}: no picture after ${PATIENCE_MS / 1000} s`);
   // An animation frame later, what arrived is drawn.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.run(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const first = performance.now() - begin;
-  const heat = requests.of('/api/heat')[0].share;
-  return { page, requests, server, first, heat, begin };
+  const isPartial = of(await page.answers(), '/api/heat')[0].isPartial;
+  return { page, server, first, isPartial, begin };
 }
 
 /** Waits until the whole picture is there. Returns how long that took since the begin. */
-async function complete({ page, requests, begin }) {
-  const heats = () => requests.of('/api/heat').at(-1).share >= 1 && requests.of('/api/lanes').at(-1)?.share >= 1;
-  const done = await until(() => heats() && isSharp(page), PATIENCE_MS);
+async function complete({ page, begin }) {
+  const done = await until(async () => {
+    const answers = await page.answers();
+    const isWhole = (path) => of(answers, path).at(-1)?.isPartial === false;
+    return isWhole('/api/heat') && isWhole('/api/lanes') && (await isSharp(page));
+  }, PATIENCE_MS);
   return done === null ? null : performance.now() - begin;
 }
 
 /** Zooms and pans at random, until the page has asked for enough tiles. */
-async function wander(page, requests) {
-  const from = requests.answers.length;
+async function wander(page) {
+  const from = (await page.answers()).length;
+  const since = async () => of((await page.answers()).slice(from), '/api/tile');
   const [sharp, blurred] = [[], []];
-  const canvas = page.locator('.timeline canvas');
   const enough = Number(options.tiles);
   const begin = performance.now();
-  for (let depth = 0; requests.of('/api/tile', from).length < enough && performance.now() - begin < PATIENCE_MS; ) {
-    const box = await canvas.boundingBox();
-    await page.mouse.move(box.x + box.width * (0.1 + 0.8 * random()), box.y + Math.min(box.height - 10, 40 + 200 * random()));
+  for (let depth = 0; (await since()).length < enough && performance.now() - begin < PATIENCE_MS; ) {
+    const box = await page.run(() => document.querySelector('.timeline canvas').getBoundingClientRect().toJSON());
+    await page.move(box.x + box.width * (0.1 + 0.8 * random()), box.y + Math.min(box.height - 10, 40 + 200 * random()));
     // Mostly deeper; out again from single calls, and from time to time.
     const isOut = depth > 36 || (depth > 4 && random() < 0.25);
     const turns = isOut ? 2 + Math.floor(random() * depth) : 1 + Math.floor(random() * 6);
     for (let turn = 0; turn < turns; turn++) {
-      await page.mouse.wheel(0, isOut ? 240 : -240);
+      await page.wheel(0, isOut ? 240 : -240);
       await pause(30);
     }
     depth = Math.max(0, depth + (isOut ? -turns : turns));
-    if (random() < 0.3) await page.mouse.wheel(400 * (random() - 0.5) * 4, 0);
+    if (random() < 0.3) await page.wheel(400 * (random() - 0.5) * 4, 0);
     const stopped = performance.now();
     await pause(50);
     const done = await until(() => isSharp(page), SHARP_MS);
     if (done === null) blurred.push(SHARP_MS);
     else sharp.push(performance.now() - stopped);
   }
-  const tiles = requests.of('/api/tile', from);
-  return { tiles: spread(tiles.map(({ ms }) => ms)), coarse: tiles.filter(({ isCoarse }) => isCoarse).length, sharp: spread([...sharp, ...blurred]), blurred: blurred.length };
+  const tiles = await since();
+  const cancelled = (await page.answers()).filter(({ isCancelled }) => isCancelled).length;
+  return {
+    tiles: spread(tiles.map(({ ms }) => ms)),
+    server: spread(tiles.map(({ server }) => server)),
+    coarse: tiles.filter(({ isPartial }) => isPartial).length,
+    cancelled,
+    sharp: spread([...sharp, ...blurred]),
+    blurred: blurred.length,
+  };
 }
 
 /** Asks for tables of random selections, as the page does, until they are complete. */
@@ -174,37 +152,20 @@ async function tables(page, duration) {
       const length = Math.max(1, Math.floor(duration * 10 ** (-4 * random())));
       const from = Math.floor(random() * (duration - length));
       const query = `/api/table?trace=0&what=${what}&from=${from}&until=${from + length}&limit=${what === 'tree' ? 20_000 : 200}`;
-      const [first, whole] = await page.evaluate(async ([path, patience]) => {
+      const [first, whole] = await page.run(async (path, patience) => {
         const begin = performance.now();
         for (let first = null; ; ) {
           const { share } = await (await fetch(path)).json();
           first ??= performance.now() - begin;
           if (share >= 1 || performance.now() - begin > patience) return [first, performance.now() - begin];
         }
-      }, [query, PATIENCE_MS]);
+      }, query, PATIENCE_MS);
       firsts.push(first);
       wholes.push(whole);
     }
     found[what] = { first: spread(firsts), whole: spread(wholes) };
   }
   return found;
-}
-
-/** Returns the bytes of the page's objects, and of the largest process of a page. */
-async function pageMemory(browser, page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
-  const { metrics } = await session.send('Performance.getMetrics');
-  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize').value;
-  const own = await browser.newBrowserCDPSession();
-  const { processInfo } = await own.send('SystemInfo.getProcessInfo');
-  const sizes = await Promise.all(
-    processInfo.filter(({ type }) => type === 'renderer').map(async ({ id }) => {
-      const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
-      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
-    }),
-  );
-  return { heap, process: Math.max(0, ...sizes) };
 }
 
 const lines = [];
@@ -230,38 +191,42 @@ async function measure(trace, mode) {
   print(`${basename(trace)}, ${(statSync(trace).size / MB).toFixed(0)} MB, ${mode}`);
   const browser = await launch();
   const opened = await open(browser, trace);
-  const { page, requests, server, first, heat } = opened;
+  const { page, server, first, isPartial } = opened;
   try {
     row('first picture', first, ms, `first picture, ${mode}`);
-    row('  share of the heat map in it', heat, (value) => value.toFixed(2));
+    row('  all of the heat map in it', isPartial ? 'no' : 'yes', String);
     row('whole picture, sharp', await complete(opened), ms);
-    const wandered = await wander(page, requests);
+    const wandered = await wander(page);
     row('tiles', wandered.tiles.count, number);
     row('tiles, median', wandered.tiles.median, ms, 'tiles, median');
     row('tiles, 95 %', wandered.tiles.p95, ms, 'tiles, 95 %');
     row('tiles, most', wandered.tiles.most, ms);
+    row('  of that in the server: median', wandered.server.median, ms);
+    row('  of that in the server: 95 %', wandered.server.p95, ms);
     row('tiles that were coarse', wandered.coarse, number);
-    row('requests that the page cancelled', requests.cancelled, number);
+    row('requests that the page cancelled', wandered.cancelled, number);
     row('sharp after a movement, median', wandered.sharp.median, ms);
     row('sharp after a movement, 95 %', wandered.sharp.p95, ms);
     row(`movements without a sharp picture in ${SHARP_MS / 1000} s`, wandered.blurred, number);
-    const duration = await page.evaluate(async () => (await (await fetch('/api/traces')).json()).traces[0].duration);
+    const duration = await page.run(async () => (await (await fetch('/api/traces')).json()).traces[0].duration);
     for (const [what, { first: part, whole }] of Object.entries(await tables(page, duration))) {
       row(`table ${what}, first answer, median`, part.median, ms);
       row(`table ${what}, first answer, most`, part.most, ms);
       row(`table ${what}, complete, median`, whole.median, ms);
       row(`table ${what}, complete, most`, whole.most, ms);
     }
-    for (const path of [...new Set(requests.answers.map((answer) => answer.path))].filter((path) => path.startsWith('/api/'))) {
-      const { count, median, most } = spread(requests.of(path).map((answer) => answer.ms));
-      row(`  ${path}: ${count} answers, median ${ms(median)}, most`, most, ms);
+    const answers = await page.answers();
+    for (const path of new Set(answers.map((answer) => answer.path))) {
+      const { count, median, most } = spread(of(answers, path).map((answer) => answer.ms));
+      if (path.startsWith('/api/')) row(`  ${path}: ${count} answers, median ${ms(median)}, most`, most, ms);
     }
     const memory = server.memory();
     row('server, most memory', memory.most, mb, 'server, most memory');
     row('server, memory at the end', memory.now, mb);
-    const { heap, process } = await pageMemory(browser, page);
-    row('page, objects', heap, mb);
-    row('page, memory of its process', process, mb, 'page, memory');
+    const { objects, own, loaded } = await page.memory();
+    row('page, objects', objects, mb);
+    row('page, memory of its process', loaded, mb, 'page, memory');
+    row('  without what processes share', own, mb);
   } finally {
     await browser.close();
     await server.stop();
@@ -274,7 +239,7 @@ async function index(trace, file) {
   const browser = await launch();
   const { page, server } = await open(browser, trace);
   try {
-    const asked = () => page.evaluate(async () => (await (await fetch('/api/traces')).json()).traces[0].indexed >= 1);
+    const asked = () => page.run(async () => (await (await fetch('/api/traces')).json()).traces[0].indexed >= 1);
     await until(asked, PATIENCE_MS);
     return (await until(() => existsSync(file), 2000)) !== null;
   } finally {

@@ -57,6 +57,8 @@ pub struct Answer {
     pub content_type: &'static str,
     /// The body.
     pub body: Vec<u8>,
+    /// True if it is only a part of the answer, or a coarse picture. The page asks again.
+    pub is_partial: bool,
 }
 
 impl Answer {
@@ -65,14 +67,16 @@ impl Answer {
             status: Status::Answered,
             content_type: "application/json",
             body: value.to_string().into_bytes(),
+            is_partial: value["share"].as_f64().is_some_and(|share| share < 1.0),
         }
     }
 
-    fn binary(body: Vec<u8>) -> Self {
+    fn binary(body: Vec<u8>, is_partial: bool) -> Self {
         Self {
             status: Status::Answered,
             content_type: "application/octet-stream",
             body,
+            is_partial,
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let width: u32 = query.number("width")?;
     let width = width.min(MAX_WIDTH);
     let tile = opened.trace.tile(thread, span, width, TILE_TIME)?;
-    Ok(Answer::binary(encode(opened, &tile)))
+    Ok(Answer::binary(encode(opened, &tile), tile.is_coarse()))
 }
 
 /// Writes a picture: its size, and columns that are padded to multiples of 8 bytes.

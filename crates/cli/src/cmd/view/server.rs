@@ -20,7 +20,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workers::Workers;
 
 /// Interval at which connections and signals are checked.
@@ -131,12 +131,14 @@ fn respond(guard: &Guard, workers: &Workers, stream: TcpStream) -> io::Result<()
         connection.refuse();
         return Ok(());
     }
+    let begin = Instant::now();
     let file = page::FILES.iter().find(|file| file.path == path);
     let answer = match file {
         Some(file) => Answer {
             status: Status::Answered,
             content_type: file.content_type,
             body: file.body.to_vec(),
+            is_partial: false,
         },
         None => workers.answer(path, query)?,
     };
@@ -146,8 +148,12 @@ fn respond(guard: &Guard, workers: &Workers, stream: TcpStream) -> io::Result<()
         Status::Missing => "404 Not Found",
         Status::Failed => "500 Internal Server Error",
     };
+    let ms = begin.elapsed().as_secs_f64() * 1000.0;
+    let partial = if answer.is_partial { ", partial" } else { "" };
+    let timing = format!("answer;dur={ms:.1}{partial}");
     let headers = [
         ("Content-Type", answer.content_type),
+        ("Server-Timing", &timing),
         ("Content-Security-Policy", page::POLICY),
         ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Cross-Origin-Resource-Policy", "same-origin"),

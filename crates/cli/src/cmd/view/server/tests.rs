@@ -91,6 +91,10 @@ fn the_page_and_answers_need_the_cookie() {
     for name in ["/view.js", "/view.css", "/api/traces"] {
         let response = server.ask_with(&format!("GET {name}"), &[]);
         assert_eq!(status(&response), "200", "{name}");
+        assert!(
+            response.contains("\r\nServer-Timing: answer;dur="),
+            "{name}"
+        );
     }
     let own = format!("http://127.0.0.1:{}", server.port);
     let with_origin = [("Origin", &*own), ("Sec-Fetch-Site", "same-origin")];
