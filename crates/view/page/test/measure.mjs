@@ -208,6 +208,7 @@ async function measure(trace, mode) {
     row('sharp after a movement, median', wandered.sharp.median, ms);
     row('sharp after a movement, 95 %', wandered.sharp.p95, ms);
     row(`movements without a sharp picture in ${SHARP_MS / 1000} s`, wandered.blurred, number);
+    row('server, memory after the tiles', server.memory().most, mb);
     const duration = await page.run(async () => (await (await fetch('/api/traces')).json()).traces[0].duration);
     for (const [what, { first: part, whole }] of Object.entries(await tables(page, duration))) {
       row(`table ${what}, first answer, median`, part.median, ms);

@@ -112,7 +112,7 @@ fn prepare(opened: &RwLock<Opened>, stop: &impl Fn() -> bool) -> io::Result<()> 
 
 impl Session {
     /// Reads more of what pictures need that were coarse, about 30 ms long. Returns false if there
-    /// is nothing to read. Threads that have no question to answer should do so.
+    /// is nothing to read. Threads that are less urgent than answers should do so.
     pub fn read_ahead(&self) -> bool {
         self.0.iter().any(|opened| opened.read().trace.read_ahead())
     }

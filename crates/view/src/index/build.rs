@@ -114,6 +114,7 @@ type Reason = (ObjectId, ThreadId);
 /// Bytes of parts of the index so far.
 #[derive(Default)]
 struct BytesOf {
+    pictures: Taken,
     events: Taken,
     waits: Taken,
     readings: Taken,
@@ -212,8 +213,8 @@ impl<W: Write> Builder<'_, W> {
 
     /// Writes a node, and adds it to the one above.
     fn finish(&mut self, mut node: Node, level: usize) -> io::Result<()> {
-        let of_blocks = node.bytes * self.sizes.pictures / 1_000_000;
-        node.fit(self.estimate, of_blocks >> (2 * level).min(62));
+        let room = self.room_of_pictures(&node, level);
+        node.fit(self.estimate, room);
         let of_calls = millionths(node.bytes, self.sizes.calls);
         let length = node.length();
         node.calls.fit(of_calls, length);
@@ -252,6 +253,7 @@ impl<W: Write> Builder<'_, W> {
         let threads = self.out.section(&threads)?;
         let bytes = self.out.size() - before;
         self.estimate.learn(node, bytes as usize);
+        self.taken.pictures.add(bytes, level);
         let calls = self.calls(node, level)?;
         Ok(Entry {
             segments: node.segments,
@@ -302,6 +304,16 @@ impl<W: Write> Builder<'_, W> {
     fn end_of(&self, node: &Node) -> u64 {
         let last = node.segments[1].saturating_sub(1);
         self.trace.end_of(last as usize)
+    }
+
+    /// Returns how many bytes the pictures of a node may take. If those before took more than was
+    /// estimated, it is less.
+    fn room_of_pictures(&self, node: &Node, level: usize) -> u64 {
+        let part = self.sizes.pictures;
+        let own = millionths(node.bytes, part) >> (2 * level).min(62);
+        // Each level takes a quarter of the one below.
+        let all = part.saturating_add(part.div_ceil(3));
+        own.min(self.taken.pictures.of_all(self.end_of(node), all))
     }
 
     /// Returns how many bytes the index may still take up to the end of a node.
@@ -368,8 +380,9 @@ impl<W: Write> Builder<'_, W> {
     /// they may take so many millionths of its size in the trail.
     fn room(&self, node: &Node, taken: u64, part: u64) -> u64 {
         let all = self.end_of(node);
-        let part = |bytes: u64| bytes * part / 1_000_000;
-        part(2 * all).saturating_sub(taken).min(part(node.bytes))
+        let of_all = millionths(2 * all, part).saturating_sub(taken);
+        let own = millionths(node.bytes, part);
+        of_all.min(own).min(self.rest(node))
     }
 
     /// Returns what each thread does in the whole trace. The calls that are open after a thread's

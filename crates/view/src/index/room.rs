@@ -31,8 +31,9 @@ pub struct IndexSizes {
     /// What the calls of each method by bin, and the longest ones, of a node may take, as for
     /// [`Self::events`].
     pub calls: u64,
-    /// What the whole index may take, in millionths of the size of the trail. Events, waits,
-    /// readings and calls that have no room any more are left out.
+    /// What the whole index may take, in millionths of the size of the trail. What has no room any
+    /// more is left out, except for pictures, which have a bound of their own, and for what takes
+    /// little and is needed: names of methods, and waits from one block into another.
     pub all: u64,
 }
 
@@ -40,7 +41,7 @@ impl Default for IndexSizes {
     fn default() -> Self {
         Self {
             block: 1 << 20,
-            pictures: 12_000,
+            pictures: 15_000,
             methods: 2_500,
             paths: 3_000,
             events: 600,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use workers::Workers;
+use workers::{Workers, be_less_urgent};
 
 /// Interval at which connections and signals are checked.
 const TICK: Duration = Duration::from_millis(2);
@@ -88,7 +88,10 @@ impl Server {
     pub(super) fn serve(&self, session: Session) -> anyhow::Result<()> {
         let session = Arc::new(session);
         let (prepared, stop) = (Arc::clone(&session), Arc::clone(&self.stop));
-        let prepare = move || prepared.keep_prepared(|| stop.load(Ordering::Relaxed));
+        let prepare = move || {
+            be_less_urgent();
+            prepared.keep_prepared(|| stop.load(Ordering::Relaxed));
+        };
         let _ = thread::Builder::new().spawn(prepare);
         let workers = Workers::start(&session).context("can't start threads")?;
         let guard = self.guard.clone();

@@ -1,18 +1,20 @@
-//! Threads that answer the questions of all connections.
+//! Threads that answer the questions of all connections, and that read ahead.
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use jtrail_view::api::{Answer, Session};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+/// By how much threads in the background are less urgent, from 0 to 19: answers come first.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
 
 /// A few threads answer the questions of all connections. With one for each connection, the memory
 /// that answers take for a moment would be spread over as many heaps.
 ///
-/// Threads without a question read what pictures need that were coarse, but leave a processor to
-/// the others, and to the browser.
+/// After an answer, other threads read what its picture needs, if it was coarse.
 pub(super) struct Workers(Sender<Question>);
 
 struct Question {
@@ -22,22 +24,26 @@ struct Question {
 }
 
 impl Workers {
-    /// Starts threads: one more than there are processors.
+    /// Starts threads: one more than there are processors for answers, and one for each processor
+    /// that reads ahead.
     ///
     /// # Errors
     /// If no thread can be started.
     pub(super) fn start(session: &Arc<Session>) -> io::Result<Self> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let count = processors + 1;
         let (sender, questions) = bounded(0);
-        let may_read = Arc::new(AtomicUsize::new((processors - 1).max(1)));
-        for _ in 0..count {
+        let (wake, woken) = bounded(processors);
+        for _ in 0..=processors {
             let worker = Worker {
                 session: Arc::clone(session),
                 questions: questions.clone(),
-                may_read: Arc::clone(&may_read),
+                wake: wake.clone(),
             };
             thread::Builder::new().spawn(move || worker.work())?;
+        }
+        for _ in 0..processors {
+            let (session, woken) = (Arc::clone(session), woken.clone());
+            thread::Builder::new().spawn(move || read_ahead(&session, &woken))?;
         }
         Ok(Self(sender))
     }
@@ -62,43 +68,41 @@ impl Workers {
 struct Worker {
     session: Arc<Session>,
     questions: Receiver<Question>,
-    /// Number of threads that may still begin to read ahead.
-    may_read: Arc<AtomicUsize>,
+    /// Wakes the threads that read ahead.
+    wake: Sender<()>,
 }
 
 impl Worker {
     /// Answers questions until there can be no more.
     fn work(&self) {
-        loop {
-            let next = match self.questions.try_recv() {
-                Err(TryRecvError::Empty) if self.reads_ahead() => continue,
-                Err(TryRecvError::Empty) => self.questions.recv().ok(),
-                Err(TryRecvError::Disconnected) => None,
-                Ok(question) => Some(question),
-            };
-            let Some(question) = next else {
-                return;
-            };
+        while let Ok(question) = self.questions.recv() {
             let answer = || self.session.answer(&question.path, &question.query);
             // After a panic, this question has no answer, and the next ones have.
             if let Ok(answer) = catch_unwind(AssertUnwindSafe(answer)) {
+                if answer.is_partial {
+                    // If the channel is full, all of them are awake soon.
+                    while self.wake.try_send(()).is_ok() {}
+                }
                 // Who has asked may be gone.
                 let _ = question.reply.send(answer);
             }
         }
     }
+}
 
-    /// Reads what pictures need. Returns false if there is nothing to read, or too many threads
-    /// read already.
-    fn reads_ahead(&self) -> bool {
-        let less = |count: usize| count.checked_sub(1);
-        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        if self.may_read.fetch_update(success, failure, less).is_err() {
-            return false;
-        }
-        let read = || self.session.read_ahead();
-        let has_read = catch_unwind(AssertUnwindSafe(read)).unwrap_or(false);
-        self.may_read.fetch_add(1, Ordering::AcqRel);
-        has_read
+/// Reads what pictures need, whenever it is woken.
+fn read_ahead(session: &Session, woken: &Receiver<()>) {
+    be_less_urgent();
+    while woken.recv().is_ok() {
+        let read = || session.read_ahead();
+        while catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {}
     }
+}
+
+/// Gives the processor to other threads if they need it: to those that answer, and to the browser.
+/// Threads that this thread starts do the same.
+pub(super) fn be_less_urgent() {
+    // On other systems, this would concern the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICENESS);
 }
