@@ -1,8 +1,8 @@
 //! Slices of a block at higher resolutions than the index has, from the trail.
 //!
 //! A block is read when a picture needs bins that are shorter than those of the index. Until then,
-//! the picture is coarse. What was read is kept at two resolutions, of which each has bins half
-//! as long as those of the one before: people often look closer next.
+//! the picture is coarse. What was read is kept with shorter bins than were asked for: people often
+//! look closer next.
 
 use crate::cache::Cache;
 use crate::index::{Bins, Detail, DetailColumns, Index, PackedDetail, Place};
@@ -17,12 +17,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Number of resolutions at which a block is kept when it was read. With more, blocks are read less
-/// often when people look closer, but take more memory: a picture needs hundreds of blocks at the
-/// first of these resolutions.
+/// Number of resolutions of a step, each of which has bins half as long as the one before. A block
+/// is kept at the last one. With more, blocks are read less often when people look closer, but take
+/// more memory: a picture needs hundreds of blocks at the first resolution.
 const RESOLUTIONS: u8 = 2;
 /// Maximum memory of blocks, in bytes.
-const MAX_BYTES: usize = 48 << 20;
+const MAX_BYTES: usize = 40 << 20;
 /// Number of locks, so that two do not read the same block at a time.
 const LOCKS: usize = 64;
 /// A block that no picture has needed for so long is not read any more.
@@ -42,12 +42,11 @@ pub(crate) struct FinerBlocks {
     failed: Mutex<BTreeSet<Step>>,
 }
 
-/// The slices of all threads that end in a block, at some resolutions.
+/// The slices of all threads that end in a block, at a resolution.
 #[derive(Debug)]
 pub(crate) struct Finer {
-    origin: Timestamp,
-    /// By power, the greatest first.
-    resolutions: Vec<(u8, FxHashMap<ThreadId, PackedDetail>)>,
+    bins: Bins,
+    threads: FxHashMap<ThreadId, PackedDetail>,
 }
 
 impl Default for FinerBlocks {
@@ -67,17 +66,14 @@ pub(crate) fn step(index: &Index, block: Place, power: u8) -> Step {
     (block, (steps - 1) / RESOLUTIONS)
 }
 
-/// Returns the powers of a step, the greatest first.
-fn powers(index: &Index, (block, number): Step) -> Vec<u8> {
-    let first = index
-        .bins(block)
-        .power
-        .saturating_sub(number.saturating_mul(RESOLUTIONS));
-    let mut powers: Vec<u8> = (1..=RESOLUTIONS)
-        .map(|less| first.saturating_sub(less))
-        .collect();
-    powers.dedup();
-    powers
+/// Returns the bins of a step.
+fn bins(index: &Index, (block, number): Step) -> Bins {
+    let bins = index.bins(block);
+    let less = number.saturating_add(1).saturating_mul(RESOLUTIONS);
+    Bins {
+        power: bins.power.saturating_sub(less),
+        ..bins
+    }
 }
 
 impl FinerBlocks {
@@ -129,8 +125,7 @@ impl FinerBlocks {
         if let Some(finer) = self.get(step) {
             return Ok(finer);
         }
-        let origin = trace.span()[0];
-        let finer = Finer::read(trace, index.segments(step.0), origin, &powers(index, step))?;
+        let finer = Finer::read(trace, index.segments(step.0), bins(index, step))?;
         let bytes = finer.bytes();
         let finer = Arc::new(finer);
         self.cache.lock().put(step, Arc::clone(&finer), bytes);
@@ -139,60 +134,34 @@ impl FinerBlocks {
 }
 
 impl Finer {
-    /// Reads a block. The powers are of its resolutions, the greatest first.
-    fn read(
-        trace: &Trace,
-        segments: [u32; 2],
-        origin: Timestamp,
-        powers: &[u8],
-    ) -> io::Result<Self> {
-        let bins = |power| Bins { origin, power };
-        let mut resolutions = Vec::new();
-        let mut last: Option<u8> = None;
-        let mut threads = FxHashMap::default();
-        for power in powers.iter().rev().copied() {
-            match last {
-                None => threads = read_threads(trace, segments, bins(power))?,
-                Some(last) => threads
-                    .values_mut()
-                    .for_each(|detail| detail.coarsen(bins(last), bins(power))),
-            }
-            last = Some(power);
-            let mut packed = FxHashMap::default();
-            for (id, detail) in &threads {
-                let of_thread = PackedDetail::new(detail, origin);
-                let of_thread = of_thread.ok_or(io::ErrorKind::FileTooLarge)?;
-                packed.insert(*id, of_thread);
-            }
-            resolutions.insert(0, (power, packed));
-        }
-        Ok(Self {
-            origin,
-            resolutions,
-        })
+    /// Reads a block.
+    fn read(trace: &Trace, segments: [u32; 2], bins: Bins) -> io::Result<Self> {
+        let threads = read_threads(trace, segments, bins)?;
+        let packed = threads.into_iter().map(|(id, detail)| {
+            let packed = PackedDetail::new(&detail, bins.origin);
+            Ok((id, packed.ok_or(io::ErrorKind::FileTooLarge)?))
+        });
+        let threads = packed.collect::<io::Result<_>>()?;
+        Ok(Self { bins, threads })
     }
 
-    /// Returns the slices of a thread with bins of at most 2^`power` ns, or the shortest that are
-    /// there.
-    pub(crate) fn detail(&self, thread: ThreadId, power: u8) -> Option<(DetailColumns, Bins)> {
-        let mut all = self.resolutions.iter();
-        let fitting = all.find(|(other, _)| *other <= power);
-        let (power, threads) = fitting.or(self.resolutions.last())?;
-        let bins = Bins {
-            origin: self.origin,
-            power: *power,
-        };
-        let detail = match threads.get(&thread) {
-            Some(packed) => packed.columns()?,
-            None => DetailColumns::default(),
-        };
-        Some((detail, bins))
+    /// Returns the bins.
+    pub(crate) fn bins(&self) -> Bins {
+        self.bins
+    }
+
+    /// Returns the slices of a thread; `None` if they can't be unpacked.
+    pub(crate) fn detail(&self, thread: ThreadId) -> Option<DetailColumns> {
+        match self.threads.get(&thread) {
+            Some(packed) => packed.columns(),
+            None => Some(DetailColumns::default()),
+        }
     }
 
     /// Returns about how many bytes of memory it takes.
     fn bytes(&self) -> usize {
-        let threads = self.resolutions.iter().flat_map(|(_, threads)| threads);
-        threads.map(|(_, packed)| packed.bytes() + 100).sum()
+        let all = self.threads.values();
+        all.map(|packed| packed.bytes() + 100).sum()
     }
 }
 

@@ -140,7 +140,7 @@ impl Picture<'_> {
                     coarser.filter_map(|step| blocks.get(step)).next()
                 }
             };
-            let finer = finer.and_then(|finer| finer.detail(self.thread, self.power));
+            let finer = finer.and_then(|finer| Some((finer.detail(self.thread)?, finer.bins())));
             if let Some((detail, bins)) = finer {
                 tile.add_detail(&detail, bins);
             } else if let Some(detail) = self.index.detail(*place, self.thread)? {

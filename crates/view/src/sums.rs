@@ -156,6 +156,11 @@ pub(crate) struct Part {
 }
 
 impl Sums {
+    /// Returns the number of call paths so far.
+    pub(crate) fn path_count(&self) -> usize {
+        self.paths.tree.len()
+    }
+
     /// Begins the sums of some threads in a span.
     pub fn new(trace: &Trace, span: [Timestamp; 2], threads: BTreeSet<ThreadId>) -> Self {
         let items = items(trace, &threads, span, Index::has_paths);

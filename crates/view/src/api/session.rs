@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of sums, overviews and counts of each kind that are kept.
 const KEPT: usize = 4;
+/// Maximum number of call paths of all sums that are kept. A path takes some 60 bytes.
+const MAX_KEPT_PATHS: usize = 400_000;
 
 /// Time between two looks whether a trace that grows has something new.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -404,6 +406,7 @@ impl Opened {
     pub(super) fn sums(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Sums>> {
         let span = self.open_ended(span);
         let new = || Sums::new(&self.trace, span, self.or_all(threads));
+        drop_oldest(&mut self.sums.lock());
         kept(&self.sums, (span, threads.to_vec()), new)
     }
 
@@ -540,6 +543,18 @@ pub(super) fn whole(trace: &Trace) -> Arc<Mutex<Totals>> {
 /// Begins to count all other events of a whole trace.
 pub(super) fn others(trace: &Trace) -> Overview {
     Overview::new(trace, [trace.span()[0], LATER], 1)
+}
+
+/// Drops sums that were asked for longest ago, except for the last one, if all have too many call
+/// paths together.
+fn drop_oldest<K>(all: &mut Vec<(K, Arc<Mutex<Sums>>)>) {
+    // Those that are being made count later.
+    let paths = |sums: &Mutex<Sums>| sums.try_lock().map_or(0, |sums| sums.path_count());
+    let mut count: usize = all.iter().map(|(_, sums)| paths(sums)).sum();
+    while count > MAX_KEPT_PATHS && all.len() > 1 {
+        let (_, sums) = all.remove(0);
+        count = count.saturating_sub(paths(&sums));
+    }
 }
 
 /// Returns what is kept under a key; what is new replaces the one that was asked for longest ago.
