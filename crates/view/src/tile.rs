@@ -76,7 +76,8 @@ impl Tile {
     fn begin_of(&self, pixel: usize) -> Timestamp {
         let (width, length) = (i128::from(self.width), self.length());
         let since = (pixel as i128 * length + width - 1) / width;
-        Timestamp(self.span[0].0.saturating_add(since as i64))
+        let time = i128::from(self.span[0].0) + since;
+        Timestamp(i64::try_from(time).unwrap_or(i64::MAX))
     }
 
     /// Returns true if a slice is narrower than a pixel. What comes after the span does not matter.
@@ -157,13 +158,13 @@ impl Tile {
             level.long.iter().for_each(|slice| self.add(slice));
             let first = level
                 .cells
-                .partition_point(|cell| bins.begin(cell.bin + 1) <= from);
+                .partition_point(|cell| bins.end(cell.bin) <= from);
             for cell in &level.cells[first..] {
                 let begin = bins.begin(cell.bin);
                 if begin >= until {
                     break;
                 }
-                self.add_cell(number as u32, [begin, bins.begin(cell.bin + 1)], cell);
+                self.add_cell(number as u32, [begin, bins.end(cell.bin)], cell);
             }
         }
     }
@@ -215,7 +216,9 @@ impl Tile {
                 let begin = self.begin_of(pixel);
                 Rectangle {
                     begin,
-                    end: self.begin_of(pixel + 1).max(Timestamp(begin.0 + 1)),
+                    end: self
+                        .begin_of(pixel + 1)
+                        .max(Timestamp(begin.0.saturating_add(1))),
                     level: level as u32,
                     count: cell.count,
                     method: cell.method,

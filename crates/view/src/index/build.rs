@@ -9,6 +9,7 @@ use super::facts::Facts;
 use super::file::{
     Across, Directory, Entry, Fingerprint, OfThreads, Output, Reasons, Section, since,
 };
+use super::lanes::Spread;
 use super::methods::{OfThread, ThreadMethods};
 use super::node::{Estimate, Node};
 use super::readings::ReadingColumns;
@@ -162,6 +163,7 @@ impl<W: Write> Builder<'_, W> {
             .block
             .get_or_insert_with(|| Node::new(origin, number as u32));
         let first = block.segments[0];
+        let mut spreads = Vec::new();
         for (id, thread) in &mut summary.threads {
             if !thread.is_running {
                 continue;
@@ -174,9 +176,7 @@ impl<W: Write> Builder<'_, W> {
                 if before.is_some_and(|(.., block)| block == first) {
                     summary.waits.push(wait(*id, &ended, reason));
                     thread.detail.push_front(&ended, summary.bins);
-                    thread
-                        .lanes
-                        .add_wait([begin, ended.end], ended.kind, summary.bins);
+                    spreads.push((*id, Spread::Wait([begin, ended.end], ended.kind)));
                 } else {
                     self.across.entry(*id).or_default().push(ended);
                     self.reasons
@@ -202,6 +202,7 @@ impl<W: Write> Builder<'_, W> {
             .map(|(method, line)| sites.number(method, *line))
             .collect();
         block.add_segment(summary, bytes, |site| numbers[site as usize]);
+        block.spread(&spreads);
         if block.bytes >= self.sizes.block
             && let Some(block) = self.block.take()
         {
@@ -212,7 +213,7 @@ impl<W: Write> Builder<'_, W> {
 
     /// Writes a node, and adds it to the one above.
     fn finish(&mut self, mut node: Node, level: usize) -> io::Result<()> {
-        let of_blocks = node.bytes * self.sizes.pictures / 1_000_000;
+        let of_blocks = millionths(node.bytes, self.sizes.pictures);
         node.fit(self.estimate, of_blocks >> (2 * level).min(62));
         let of_calls = millionths(node.bytes, self.sizes.calls);
         let length = node.length();
@@ -379,7 +380,7 @@ impl<W: Write> Builder<'_, W> {
         let of_thread = |(id, of): (&ThreadId, &OfThread)| {
             let mut sum = of.sum;
             if !of.open[1].is_empty() {
-                sum.busy += last.0.saturating_sub(of.times[1]).max(0);
+                sum.pass(last.0.saturating_sub(of.times[1]).max(0));
             }
             (*id, sum)
         };
