@@ -20,6 +20,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod any_events;
 mod chrome;
 mod collapsed;
 mod dropped;

@@ -32,6 +32,18 @@ proptest! {
     }
 
     #[test]
+    fn random_events_can_be_read_by_segment(events in trace()) {
+        let bytes = encoded(Format::Trail, &events);
+        let segments = Segments::open(Cursor::new(&bytes)).expect("read").expect("whole");
+        let mut reader = SegmentReader::new(Cursor::new(&bytes)).expect("read");
+        for number in 0..segments.count() {
+            prop_assert!(reader.begin(&segments, number).expect("read"));
+            prop_assert!(reader.read(&mut |_| {}), "segment {number}");
+        }
+        prop_assert!(segments.counts_match(reader.counts()));
+    }
+
+    #[test]
     fn single_events_come_back(event in event()) {
         let bytes = encoded(Format::Trail, [&event]);
         prop_assert_eq!(decode(Format::Trail, &bytes).events, shown(&[event]));

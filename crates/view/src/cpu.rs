@@ -58,11 +58,12 @@ impl Readings {
 /// Returns a function that returns the CPU time from a reading up to a time before the next one, if
 /// it is spread evenly. CPU time that decreases counts as none.
 pub(crate) fn share_of_cpu(before: Reading, reading: Reading) -> impl Fn(Timestamp) -> u64 {
-    let length = i128::from(reading.time.0) - i128::from(before.time.0);
-    let cpu = i128::from(reading.cpu) - i128::from(before.cpu);
+    let since = move |time: Timestamp| time.max(before.time).0.abs_diff(before.time.0);
+    let length = since(reading.time);
+    let cpu = reading.cpu.max(before.cpu).abs_diff(before.cpu);
     move |time: Timestamp| {
-        let since = i128::from(time.0) - i128::from(before.time.0);
-        (since * cpu.max(0) / length.max(1)) as u64
+        let since = u128::from(since(time).min(length));
+        (since * u128::from(cpu) / u128::from(length.max(1))) as u64
     }
 }
 

@@ -75,14 +75,14 @@ impl Sites {
 
 impl Allocated {
     fn add(&mut self, other: &Self) {
-        self.objects += other.objects;
+        self.objects = self.objects.saturating_add(other.objects);
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }
 
 impl Throws {
     fn add(&mut self, other: &Self) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         let [first, last] = other.times;
         self.times = [self.times[0].min(first), self.times[1].max(last)];
     }

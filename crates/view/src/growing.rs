@@ -46,7 +46,7 @@ impl Trace {
         let first = count;
         self.has_all_names &= read_names(&self.path, &mut self.segments, first, &mut self.names)?;
         let mut from = span[1];
-        let mut all = (first > 0).then(|| [span[0], Timestamp(span[1].0 - 1)]);
+        let mut all = (first > 0).then(|| [span[0], Timestamp(span[1].0.saturating_sub(1))]);
         for number in first..self.segments.count() {
             let Some([begin, end]) = times(&self.path, &self.segments, number)? else {
                 // It may have events of any time.

@@ -32,7 +32,7 @@ impl Net {
         totals[0] = (1..tree.len() as u32)
             .filter(|node| tree.parent(*node) == 0)
             .map(|node| totals[node as usize])
-            .sum();
+            .fold(0, i64::saturating_add);
         Self { own, totals }
     }
 
@@ -68,8 +68,9 @@ pub(crate) fn methods(sums: &Sums, cost: Cost) -> FxHashMap<u32, MethodSum> {
 /// Returns what each thread did, without the time of recording.
 pub(crate) fn threads(sums: &Sums, cost: Cost) -> Vec<(ThreadId, ThreadSum)> {
     let net = |(id, sum): (&ThreadId, &ThreadSum)| {
-        let records = (2 * sum.calls).saturating_sub(sums.outermost(*id));
-        let busy = own_time(sum.busy, records as i64, cost);
+        let records = sum.calls.saturating_mul(2);
+        let records = records.saturating_sub(sums.outermost(*id));
+        let busy = own_time(sum.busy, number(records), cost);
         (*id, ThreadSum { busy, ..*sum })
     };
     sums.threads().iter().map(net).collect()
@@ -84,17 +85,26 @@ struct Records {
 impl Records {
     fn of(sums: &Sums) -> Self {
         let tree = sums.tree();
-        let calls = |node: u32| sums.path(node).calls as i64;
+        let calls = |node: u32| number(sums.path(node).calls);
         let mut own: Vec<i64> = (0..tree.len() as u32).map(calls).collect();
         for node in 1..tree.len() as u32 {
-            own[tree.parent(node) as usize] += calls(node);
+            add(&mut own[tree.parent(node) as usize], calls(node));
         }
         let mut totals = own.clone();
         for node in (1..tree.len() as u32).rev() {
-            totals[tree.parent(node) as usize] += totals[node as usize];
+            let callee = totals[node as usize];
+            add(&mut totals[tree.parent(node) as usize], callee);
         }
         Self { own, totals }
     }
+}
+
+fn number(records: u64) -> i64 {
+    i64::try_from(records).unwrap_or(i64::MAX)
+}
+
+fn add(records: &mut i64, more: i64) {
+    *records = records.saturating_add(more);
 }
 
 fn own_time(time: i64, records: i64, cost: Cost) -> i64 {

@@ -155,7 +155,7 @@ impl Occurrences {
             done = remaining.advance(STEP, read, |_, found| all.push(found));
             for (counts, slowest) in all {
                 for (sum, more) in self.counts.iter_mut().zip(counts) {
-                    *sum += more;
+                    *sum = sum.saturating_add(more);
                 }
                 slowest.into_iter().for_each(|found| self.add_ended(found));
             }
@@ -263,7 +263,8 @@ impl Occurrences {
             {
                 for (bin, count) in calls.counts {
                     if let Some(interval) = interval(self.span, self.count, bins.begin(bin)) {
-                        self.counts[interval] += count;
+                        let all = &mut self.counts[interval];
+                        *all = all.saturating_add(count);
                     }
                 }
             } else if place.0 > 0 {

@@ -77,7 +77,7 @@ impl LastParts {
         last.map(|(thread, (number, time))| Between {
             part: (*thread, *number),
             is_end: true,
-            time: -std::mem::take(time),
+            time: std::mem::take(time).saturating_neg(),
         })
         .collect()
     }
@@ -248,7 +248,7 @@ impl Sums {
     fn add(&mut self, number: u32, worker: Worker) {
         let nodes = self.paths.add(&worker.paths);
         for (thread, calls) in worker.outermost {
-            *self.outermost.entry(thread).or_default() += calls;
+            add(self.outermost.entry(thread).or_default(), calls);
         }
         for (thread, part, sum) in worker.parts {
             self.of_threads.entry(thread).or_default().add(&sum);
@@ -277,8 +277,8 @@ impl Sums {
 
     fn add_gap(&mut self, thread: ThreadId, node: u32, time: i64) {
         if node != 0 {
-            self.paths.get(node).self_time += time;
-            self.of_threads.entry(thread).or_default().busy += time;
+            self.paths.get(node).pass(time);
+            self.of_threads.entry(thread).or_default().pass(time);
         }
     }
 
@@ -425,12 +425,17 @@ pub(crate) fn with_nodes(
     items
 }
 
+/// Adds to a number of calls. An index may claim any number.
+fn add(calls: &mut u64, more: u64) {
+    *calls = calls.saturating_add(more);
+}
+
 impl MethodSum {
     /// Adds what the calls took in another span.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.self_time += other.self_time;
-        self.total += other.total;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.self_time = self.self_time.saturating_add(other.self_time);
+        self.total = self.total.saturating_add(other.total);
     }
 }
 
@@ -440,20 +445,35 @@ pub(crate) fn add_gap(methods: &mut FxHashMap<u32, MethodSum>, open: &[u32], tim
     let Some(innermost) = open.last() else {
         return 0;
     };
-    methods.entry(*innermost).or_default().self_time += time;
-    for (place, method) in open.iter().enumerate() {
-        if !open[..place].contains(method) {
-            methods.entry(*method).or_default().total += time;
-        }
+    let sum = methods.entry(*innermost).or_default();
+    sum.self_time = sum.self_time.saturating_add(time);
+    let mut outermost: FxHashSet<u32> = FxHashSet::default();
+    for method in open.iter().filter(|method| outermost.insert(**method)) {
+        let sum = methods.entry(*method).or_default();
+        sum.total = sum.total.saturating_add(time);
     }
     time
 }
 
+impl PathSum {
+    /// Adds time without callees, in ns.
+    #[inline]
+    pub(crate) fn pass(&mut self, time: i64) {
+        self.self_time = self.self_time.saturating_add(time);
+    }
+}
+
 impl ThreadSum {
+    /// Adds time in calls, in ns.
+    #[inline]
+    pub(crate) fn pass(&mut self, time: i64) {
+        self.busy = self.busy.saturating_add(time);
+    }
+
     /// Adds what the thread did in another span.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.busy += other.busy;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.pass(other.busy);
         self.levels = self.levels.max(other.levels);
     }
 }
@@ -468,8 +488,8 @@ impl Paths {
     pub(crate) fn add_path(&mut self, node: u32, sum: PathSum) {
         if sum != PathSum::default() {
             let all = self.get(node);
-            all.calls += sum.calls;
-            all.self_time += sum.self_time;
+            add(&mut all.calls, sum.calls);
+            all.pass(sum.self_time);
         }
     }
 
@@ -481,7 +501,8 @@ impl Paths {
             .map(|node| self.path(node).self_time)
             .collect();
         for node in nodes.skip(1).rev() {
-            totals[self.tree.parent(node) as usize] += totals[node as usize];
+            let parent = self.tree.parent(node) as usize;
+            totals[parent] = totals[parent].saturating_add(totals[node as usize]);
         }
         totals
     }
@@ -539,11 +560,11 @@ impl Paths {
             }
             let path = path(node);
             let sum = sums.entry(method).or_default();
-            sum.calls += path.calls;
-            sum.self_time += path.self_time;
+            add(&mut sum.calls, path.calls);
+            sum.self_time = sum.self_time.saturating_add(path.self_time);
             let is_outermost = on_stack.insert(method);
             if is_outermost {
-                sum.total += totals[node as usize];
+                sum.total = sum.total.saturating_add(totals[node as usize]);
             }
             outermost.push(is_outermost);
             open.push((node, true));
@@ -632,7 +653,7 @@ impl Worker {
                 // The callees of the root stand for threads, and theirs are outermost calls.
                 if parent != 0 && tree.parent(parent) == 0 {
                     let thread = all.threads[tree.frame(parent) as usize];
-                    *self.outermost.entry(thread).or_default() += path.calls;
+                    add(self.outermost.entry(thread).or_default(), path.calls);
                 }
             }
             nodes[node as usize] = own;
@@ -673,12 +694,12 @@ impl Worker {
     fn pass(&mut self, state: &mut State, innermost: u32, time: Timestamp) {
         let time = time.0.clamp(self.times[0].0, self.times[1].0);
         let times = state.times.get_or_insert([time; 2]);
-        let passed = time - times[1];
+        let passed = time.saturating_sub(times[1]);
         if passed > 0 {
             times[1] = time;
             if innermost != 0 {
-                self.paths.get(innermost).self_time += passed;
-                state.sum.busy += passed;
+                self.paths.get(innermost).pass(passed);
+                state.sum.pass(passed);
             }
         }
     }

@@ -86,13 +86,14 @@ impl Tile {
     /// Returns the first time in a pixel or after it.
     fn begin_of(&self, pixel: usize) -> Timestamp {
         let since = match self.pixel_power {
-            Some(power) => (pixel as i64) << power,
+            Some(power) => (pixel as i128) << power,
             None => {
                 let (width, length) = (i128::from(self.width), length(self.span));
-                ((pixel as i128 * length + width - 1) / width) as i64
+                (pixel as i128 * length + width - 1) / width
             }
         };
-        Timestamp(self.span[0].0.saturating_add(since))
+        let time = i128::from(self.span[0].0) + since;
+        Timestamp(i64::try_from(time).unwrap_or(i64::MAX))
     }
 
     /// Compares so many ns with a pixel.
@@ -178,8 +179,7 @@ impl Tile {
         let [from, until] = self.span;
         for (level, cells) in detail.cells() {
             for cell in cells {
-                let [begin, end] =
-                    [cell.bin, cell.bin.saturating_add(1)].map(|bin| bins.begin(bin));
+                let [begin, end] = [bins.begin(cell.bin), bins.end(cell.bin)];
                 if begin >= until {
                     break;
                 }

@@ -164,7 +164,7 @@ impl Totals {
         };
         let busy = add_gap(&mut self.methods, &found.open[usize::from(is_end)], time);
         if busy != 0 {
-            self.of_threads.entry(part.0).or_default().busy += busy;
+            self.of_threads.entry(part.0).or_default().pass(busy);
         }
     }
 }

@@ -45,17 +45,20 @@ impl Track {
         let time = time.0.max(latest);
         let change = match counter {
             Counter::AllocationRate => {
-                let bytes = i128::from(before) * i128::from(time - latest) / 1_000_000_000;
+                let length = i128::from(time.abs_diff(latest));
+                let bytes = i128::from(before).saturating_mul(length) / 1_000_000_000;
                 i64::try_from(bytes).unwrap_or(i64::MAX)
             }
             _ => value.saturating_sub(before),
         };
         self.latest = Some((time, value));
-        if counter == Counter::LiveThreads && time - latest > STEP {
+        if counter == Counter::LiveThreads && time.saturating_sub(latest) > STEP {
             self.samples.push((time, 0));
         }
         match self.samples.last_mut() {
-            Some(last) if last.0 == time && is_rate(counter) => last.1 += change,
+            Some(last) if last.0 == time && is_rate(counter) => {
+                last.1 = last.1.saturating_add(change);
+            }
             _ => self.samples.push((time, change)),
         }
     }
@@ -83,7 +86,7 @@ impl Track {
         ]);
         json.raw("\"samples\":{");
         json.column("time", &self.samples, |json, (time, _)| {
-            json.ms(time - base)
+            json.ms(time.saturating_sub(base))
         });
         let digits = match counter {
             Counter::ProcessCpu => 4,

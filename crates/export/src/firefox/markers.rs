@@ -266,10 +266,10 @@ impl Markers {
         json.raw("],");
         json.integers("name", self.rows.iter().map(|row| row.name));
         json.column("startTime", &self.rows, |json, row| {
-            json.ms(row.start - base)
+            json.ms(row.start.saturating_sub(base))
         });
         json.column("endTime", &self.rows, |json, row| match row.end {
-            Some(end) => json.ms(end - base),
+            Some(end) => json.ms(end.saturating_sub(base)),
             None => json.raw("null"),
         });
         json.column("phase", &self.rows, |json, row| {

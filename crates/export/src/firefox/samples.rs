@@ -51,7 +51,7 @@ impl Samples {
         match &mut self.last {
             _ if length <= 0 => false,
             Some((last, total)) if *last == stack => {
-                *total += length;
+                *total = total.saturating_add(length);
                 false
             }
             _ => {
@@ -129,7 +129,7 @@ impl Samples {
         json.raw("{");
         json.integers("stack", self.rows(long).map(|row| row.stack));
         json.column("weight", self.rows(long), |json, row| json.ms(row.weight));
-        let mut delta = self.start - base;
+        let mut delta = self.start.saturating_sub(base);
         json.column("timeDeltas", self.rows(long), |json, row| {
             json.ms(delta);
             delta = row.length;

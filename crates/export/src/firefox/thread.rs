@@ -68,10 +68,10 @@ impl Thread {
     pub(super) fn stretch(&mut self, time: i64) -> bool {
         let start = self.info.start.map_or(time, |start| start.0.min(time));
         let since = self.since.replace(time).unwrap_or(start);
-        let length = time - since;
+        let length = time.saturating_sub(since);
         let stack = self.open.last().copied().unwrap_or(IDLE);
         if stack == self.call() {
-            self.busy += length;
+            self.busy = self.busy.saturating_add(length);
         }
         self.samples.push(stack, since, length)
     }
@@ -128,7 +128,9 @@ impl Thread {
     pub(super) fn allocate(&mut self, time: i64, bytes: i64) -> bool {
         let stack = self.call();
         match self.allocations.last_mut() {
-            Some(last) if last.stack == stack && time - last.time < ALLOCATION_INTERVAL => {
+            Some(last)
+                if last.stack == stack && time.saturating_sub(last.time) < ALLOCATION_INTERVAL =>
+            {
                 last.bytes = last.bytes.saturating_add(bytes);
                 false
             }
@@ -168,7 +170,7 @@ impl Thread {
     fn write_allocations(&self, json: &mut Json, base: i64) {
         json.raw(",\"nativeAllocations\":{");
         json.column("time", &self.allocations, |json, row| {
-            json.ms(row.time - base);
+            json.ms(row.time.saturating_sub(base));
         });
         json.column("weight", &self.allocations, |json, row| {
             json.integer(row.bytes)

@@ -5,6 +5,7 @@ use super::thread::Thread;
 use super::{Builder, categories, counters, markers};
 use jtrail_model::names::Names;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 
 /// Version of the format.
 const VERSION: u32 = 66;
@@ -26,12 +27,19 @@ struct Span {
     latest: i64,
 }
 
+impl Span {
+    /// Returns a time in ms since the base.
+    fn ms(&self, time: i64) -> f64 {
+        time.saturating_sub(self.base) as f64 / 1e6
+    }
+}
+
 impl Builder {
     /// Returns the profile as a gzip file.
     pub(super) fn write(&mut self, names: &Names) -> Vec<u8> {
         let first = self.first.min(self.latest);
         let span = Span {
-            base: first - first.rem_euclid(1_000_000),
+            base: first.saturating_sub(first.rem_euclid(1_000_000)),
             first,
             latest: self.latest,
         };
@@ -46,7 +54,7 @@ impl Builder {
         self.tables.write(names, &mut json);
         json.raw(",");
         let pauses = self.pauses(&span);
-        let long = (span.latest - span.first) / LONG_PART;
+        let long = span.latest.saturating_sub(span.first) / LONG_PART;
         json.column(
             "threads",
             threads.iter().enumerate(),
@@ -77,7 +85,7 @@ impl Builder {
 
     fn meta(&self, span: &Span, threads: &[Thread]) -> Value {
         let mut busiest: Vec<_> = (1..threads.len()).collect();
-        busiest.sort_by_key(|number| -threads[*number].busy);
+        busiest.sort_by_key(|number| Reverse(threads[*number].busy));
         if busiest
             .first()
             .is_some_and(|first| threads[*first].busy > 0)
@@ -94,8 +102,8 @@ impl Builder {
             "preprocessedProfileVersion": VERSION,
             "processType": 0,
             "startTime": span.base / 1_000_000,
-            "profilingStartTime": ms(span.first - span.base),
-            "profilingEndTime": ms(span.latest - span.base),
+            "profilingStartTime": span.ms(span.first),
+            "profilingEndTime": span.ms(span.latest),
             "interval": INTERVAL,
             "stackwalk": 1,
             "debug": false,
@@ -130,7 +138,7 @@ impl Builder {
         thread: &Thread,
         is_process: bool,
     ) -> [(&'static str, Value); 12] {
-        let since = |time: i64| json!(ms(time - span.base));
+        let since = |time: i64| json!(span.ms(time));
         let start = thread.info.start.map_or(span.first, |start| start.0);
         let process = match self.program.is_empty() {
             true => "JVM",
@@ -160,8 +168,8 @@ impl Builder {
     fn pauses(&self, span: &Span) -> Value {
         let pauses = self.pauses.iter().map(|(start, end)| {
             json!({
-                "startTime": ms(start - span.base),
-                "endTime": end.map(|end| ms(end - span.base)),
+                "startTime": span.ms(*start),
+                "endTime": end.map(|end| span.ms(end)),
                 "reason": "profiler-paused",
             })
         });
@@ -171,7 +179,3 @@ impl Builder {
 
 /// The interval of a sampling profiler in ms. The viewer takes it for the length of a last sample.
 const INTERVAL: f64 = 0.001;
-
-fn ms(ns: i64) -> f64 {
-    ns as f64 / 1e6
-}

@@ -11,6 +11,10 @@ use jtrail_model::{
     AggregatedEnter, ClassUnload, ExceptionThrow, ObjectAlloc, Sample, ThreadState, Timestamp,
 };
 
+/// Maximum number of ticks of a sample that are written. A thread may have so many of them in 10
+/// minutes, or a damaged trace any number.
+pub(super) const MAX_TICKS: i64 = 65_536;
+
 impl Recording {
     #[inline]
     pub(super) fn end_call(&mut self, end: &End) {
@@ -84,7 +88,7 @@ impl Recording {
         });
     }
 
-    /// Writes each tick of a sample.
+    /// Writes each tick of a sample, up to a maximum number of the last ones.
     pub(super) fn sample(&mut self, names: &Names, index: ThreadIndex, sample: &Sample<'_>) {
         self.has_samples = true;
         let is_native = sample
@@ -101,7 +105,9 @@ impl Recording {
         let last = self.state(index).last_sample.replace(sample.time);
         let span = last.map_or(0, |last| sample.time.since(last).0);
         let ticks = i64::try_from(sample.ticks.get()).unwrap_or(i64::MAX);
-        for later in (0..ticks).rev() {
+        let dropped = sample.ticks.get().saturating_sub(MAX_TICKS.unsigned_abs());
+        self.dropped_ticks = self.dropped_ticks.saturating_add(dropped);
+        for later in (0..ticks.min(MAX_TICKS)).rev() {
             // The time is that of the last tick. The others are at equal distances before it.
             let time = Timestamp(sample.time.0.saturating_sub(span / ticks * later));
             self.event(id, time, |out| {

@@ -67,10 +67,11 @@
 //!
 //! # Samples
 //!
-//! There is a sample for each tick of the sampler. If the trace has no samples up to the end of a
-//! chunk, that chunk has samples made from the calls: one for each 1 ms at which a thread is in a
-//! call and not in a recorded wait. After each 500,000 such samples, the interval doubles: a day in
-//! one call is 4 million samples. A note and the setting `period` of `jdk.ExecutionSample` tell.
+//! There is a sample for each tick of the sampler, up to the last 65,536 of successive ones. If the
+//! trace has no samples up to the end of a chunk, that chunk has samples made from the calls: one
+//! for each 1 ms at which a thread is in a call and not in a recorded wait. After each 500,000 such
+//! samples, the interval doubles: a day in one call is 4 million samples. A note and the setting
+//! `period` of `jdk.ExecutionSample` tell.
 //!
 //! # Stack traces
 //!

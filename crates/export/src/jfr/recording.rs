@@ -65,6 +65,8 @@ pub(crate) struct Recording {
     has_made_samples: bool,
     /// Number of samples made from calls.
     made_samples: u64,
+    /// Number of ticks of samples that were left out.
+    pub(super) dropped_ticks: u64,
     /// Number of events so far, without samples that were made from calls.
     event_count: u64,
     pub(super) flushes: Flushes,
@@ -80,6 +82,7 @@ impl Recording {
             file_start: Some(self.chunk_start),
             has_made_samples: false,
             made_samples: 0,
+            dropped_ticks: 0,
             event_count: 0,
             ..self
         }
@@ -256,8 +259,9 @@ impl Recording {
 
     /// The interval of samples made from calls, in ns.
     fn period(&self) -> i64 {
-        let doubled = self.made_samples / SAMPLES_OF_PERIOD;
-        PERIOD.checked_shl(doubled as u32).unwrap_or(i64::MAX)
+        let doubled = u32::try_from(self.made_samples / SAMPLES_OF_PERIOD);
+        let factor = doubled.ok().and_then(|doubled| 2_i64.checked_pow(doubled));
+        PERIOD.saturating_mul(factor.unwrap_or(i64::MAX))
     }
 
     /// Writes that samples are made from calls.
@@ -293,10 +297,11 @@ impl Recording {
 
     fn make_samples(&mut self, names: &Names, now: ThreadTime) {
         let mut period = self.period();
+        if self.has_samples {
+            // A call may take centuries, so its samples are not skipped one by one.
+            return self.state(now.thread).skip_samples(now.time, period);
+        }
         while let Some(time) = self.state(now.thread).due_sample(now.time, period) {
-            if self.has_samples {
-                continue;
-            }
             let ticks = self.ticks(time);
             let path = self.state(now.thread).path();
             let trace = self.paths.trace(path);

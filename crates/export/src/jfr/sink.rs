@@ -2,10 +2,12 @@
 
 use super::constants::AFTER_GC;
 use super::encoding::{integer, signed, text};
+use super::events::MAX_TICKS;
 use super::recording::Recording;
 use super::schema::Type;
 use super::threads::OpenCall;
 use crate::sink::{Collection, Counter, End, Sink, Slice, ThreadIndex, ThreadInfo, ThreadTime};
+use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
 use jtrail_model::{ClassDetail, Event, Generation, MethodId, Timestamp, TraceOption};
 
@@ -241,6 +243,14 @@ impl Sink for Recording {
 
     fn take(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.out);
+    }
+
+    fn dropped(&self) -> Option<DropCount> {
+        const { assert!(MAX_TICKS == 65_536) };
+        (self.dropped_ticks > 0).then_some(DropCount {
+            what: "ticks of samples with more than 65,536",
+            count: self.dropped_ticks,
+        })
     }
 
     fn size(&self) -> u64 {

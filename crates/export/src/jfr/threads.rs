@@ -83,16 +83,24 @@ impl Thread {
     /// Returns the time of the next sample before `now`, if the thread runs a call. Samples are at
     /// multiples of `period`, in ns.
     pub(super) fn due_sample(&mut self, now: Timestamp, period: i64) -> Option<Timestamp> {
-        let after = |time: i64| {
-            let next = time.div_euclid(period).saturating_add(1);
-            Timestamp(next.saturating_mul(period))
-        };
         let is_running = !self.calls.is_empty() && self.waits == 0;
         let due = (is_running && self.has_due_samples(now)).then_some(self.next_sample);
-        self.next_sample = match due {
-            Some(time) => after(time.0),
-            None => after(now.0.saturating_sub(1)).max(self.next_sample),
-        };
+        match due {
+            Some(time) => self.next_sample = after(time.0, period),
+            None => self.skip_samples(now, period),
+        }
         due
     }
+
+    /// Skips the samples before `now`.
+    pub(super) fn skip_samples(&mut self, now: Timestamp, period: i64) {
+        let next = after(now.0.saturating_sub(1), period);
+        self.next_sample = next.max(self.next_sample);
+    }
+}
+
+/// Returns the first multiple of `period` after a time.
+fn after(time: i64, period: i64) -> Timestamp {
+    let next = time.div_euclid(period).saturating_add(1);
+    Timestamp(next.saturating_mul(period))
 }

@@ -249,7 +249,7 @@ impl Packets {
     ) {
         let thread = &mut self.threads[index];
         let time = time.0.max(thread.latest);
-        let delta = (time - thread.latest) as u64;
+        let delta = time.abs_diff(thread.latest);
         thread.latest = time;
         let sequence = sequence(index);
         if let Some((iid, name)) = new_name {

@@ -346,8 +346,7 @@ fn take(nodes: &mut Nodes, caller: &mut Caller, part: impl Fn(&mut Cost) -> &mut
         };
         nodes.add(at, &weights);
     };
-    // It is at most the weight, which is an i64.
-    add(caller.node, taken as i64);
+    add(caller.node, i64::try_from(taken).unwrap_or(i64::MAX));
     let mut shares = shares(taken, all, &has).into_iter();
     for ((at, hidden), share) in caller.hidden.iter_mut().zip(shares.by_ref()) {
         *part(hidden) -= share;

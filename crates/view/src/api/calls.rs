@@ -59,9 +59,10 @@ fn self_time(trace: &Trace, thread: ThreadId, call: &Slice) -> Result<i64, Fault
     let [_, end] = trace.ended([call.begin, call.end]);
     let mut rest = end.since(call.begin).0;
     trace.slices(thread, [call.begin, end], |slice| {
-        let is_callee = slice.level == call.level + 1 && slice.kind.is_call();
+        let is_callee = slice.level.checked_sub(1) == Some(call.level) && slice.kind.is_call();
         if is_callee && slice.begin >= call.begin {
-            rest -= slice.end.min(end).since(slice.begin).0;
+            let time = slice.end.min(end).since(slice.begin).0;
+            rest = rest.saturating_sub(time);
         }
     })?;
     Ok(rest.max(0))

@@ -135,7 +135,7 @@ pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let overview = opened.counts(span, count)?;
     let mut overview = overview.lock();
     overview.advance(&opened.trace, TIME)?;
-    let sum = |counts: &[Counts]| counts.iter().map(value).sum::<u64>();
+    let sum = |counts: &[Counts]| counts.iter().map(value).fold(0, u64::saturating_add);
     let mut threads: Vec<(ThreadId, &[Counts])> = overview
         .threads()
         .iter()
@@ -155,7 +155,10 @@ pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     if !rest.is_empty() {
         let numbers: Vec<_> = rest.iter().map(|(id, _)| opened.number(*id)).collect();
         labels.push(json!({ "label": format!("{} others", rest.len()), "threads": numbers }));
-        let sums = (0..count).map(|at| rest.iter().map(|(_, counts)| value(&counts[at])).sum());
+        let sums = (0..count).map(|at| {
+            let values = rest.iter().map(|(_, counts)| value(&counts[at]));
+            values.fold(0, u64::saturating_add)
+        });
         values.push(sums.collect());
     }
     let max = values.iter().flatten().max().copied().unwrap_or(0);

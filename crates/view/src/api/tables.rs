@@ -180,7 +180,7 @@ fn collections(opened: &Opened, collections: &[Collection]) -> Table {
         let used = (collection.used > 0).then_some(collection.used);
         vec![
             json!(begin),
-            json!(opened.since(collection.end) - begin),
+            json!(opened.since(collection.end).saturating_sub(begin)),
             json!(collection.generation.name()),
             json!(collection.cause),
             json!(used),

@@ -80,7 +80,8 @@ fn trace(opened: &Opened) -> Value {
         let ns = analysis.cost.of(2) as f64;
         json!({ "per_call_ns": ns, "text": format!("about {ns} ns for each call") })
     });
-    let calls: u64 = of_threads.values().map(|sum| sum.calls).sum();
+    let calls = of_threads.values().map(|sum| sum.calls);
+    let calls = calls.fold(0, u64::saturating_add);
     let of_sums = |get: &dyn Fn(&ThreadSum) -> Value| -> Vec<Value> {
         let of = |id| of_threads.get(id).copied().unwrap_or_default();
         opened.threads.iter().map(|id| get(&of(id))).collect()
@@ -129,7 +130,8 @@ fn remarks(opened: &Opened) -> Vec<String> {
     }
     let gaps = opened.trace.gaps();
     if !gaps.is_empty() {
-        let events: u64 = gaps.iter().map(|gap| gap.events).sum();
+        let events = gaps.iter().map(|gap| gap.events);
+        let events = events.fold(0, u64::saturating_add);
         let places = match gaps.len() {
             1 => "1 place".to_owned(),
             count => format!("{count} places"),

@@ -28,6 +28,11 @@ impl Bins {
         Timestamp(self.origin.0.saturating_add(since))
     }
 
+    /// Returns the first time after a bin.
+    pub(crate) fn end(self, bin: u64) -> Timestamp {
+        self.begin(bin.saturating_add(1))
+    }
+
     /// Returns true if a slice is at least as long as a bin.
     #[inline]
     fn is_long(self, slice: &Slice) -> bool {

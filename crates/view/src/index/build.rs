@@ -9,6 +9,7 @@ use super::facts::Facts;
 use super::file::{
     Across, Directory, Entry, Fingerprint, OfThreads, Output, Reasons, Section, since,
 };
+use super::lanes::Spread;
 use super::methods::{OfThread, ThreadMethods};
 use super::node::{Estimate, Node};
 use super::readings::ReadingColumns;
@@ -163,6 +164,7 @@ impl<W: Write> Builder<'_, W> {
             .block
             .get_or_insert_with(|| Node::new(origin, number as u32));
         let first = block.segments[0];
+        let mut spreads = Vec::new();
         for (id, thread) in &mut summary.threads {
             if !thread.is_running {
                 continue;
@@ -175,9 +177,7 @@ impl<W: Write> Builder<'_, W> {
                 if before.is_some_and(|(.., block)| block == first) {
                     summary.waits.push(wait(*id, &ended, reason));
                     thread.detail.push_front(&ended, summary.bins);
-                    thread
-                        .lanes
-                        .add_wait([begin, ended.end], ended.kind, summary.bins);
+                    spreads.push((*id, Spread::Wait([begin, ended.end], ended.kind)));
                 } else {
                     self.across.entry(*id).or_default().push(ended);
                     self.reasons
@@ -203,6 +203,7 @@ impl<W: Write> Builder<'_, W> {
             .map(|(method, line)| sites.number(method, *line))
             .collect();
         block.add_segment(summary, bytes, |site| numbers[site as usize]);
+        block.spread(&spreads);
         if block.bytes >= self.sizes.block
             && let Some(block) = self.block.take()
         {
@@ -392,7 +393,7 @@ impl<W: Write> Builder<'_, W> {
         let of_thread = |(id, of): (&ThreadId, &OfThread)| {
             let mut sum = of.sum;
             if !of.open[1].is_empty() {
-                sum.busy += last.0.saturating_sub(of.times[1]).max(0);
+                sum.pass(last.0.saturating_sub(of.times[1]).max(0));
             }
             (*id, sum)
         };

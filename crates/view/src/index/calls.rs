@@ -2,6 +2,7 @@
 
 use super::bins::Bins;
 use super::encode::{kind_number, kind_of, pack};
+use super::lanes::MAX_POWER;
 use crate::search::{Found, is_longer};
 use crate::slice::Slice;
 use jtrail_model::{ThreadId, Timestamp};
@@ -60,7 +61,7 @@ impl MethodCalls {
         self.counts.dedup_by(|later, kept| {
             let is_same = (later.0, later.1) == (kept.0, kept.1);
             if is_same {
-                kept.2 += later.2;
+                kept.2 = kept.2.saturating_add(later.2);
             }
             is_same
         });
@@ -105,7 +106,7 @@ impl MethodCalls {
 
     /// Returns true if a node of so many ns has several bins.
     fn is_fine(&self, length: u64) -> bool {
-        length >> self.bins.power > 1 && self.bins.power < 62
+        length >> self.bins.power > 1 && self.bins.power < MAX_POWER
     }
 
     /// Compresses the calls, with bins so long that they have room in some bytes. Returns `None` if

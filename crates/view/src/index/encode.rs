@@ -436,7 +436,7 @@ impl MethodColumns {
                 before = *method;
                 columns.calls.push(sum.calls);
                 columns.self_times.push(sum.self_time);
-                columns.totals.push(sum.total - sum.self_time);
+                columns.totals.push(sum.total.wrapping_sub(sum.self_time));
             }
         }
         columns

@@ -115,6 +115,13 @@ pub(super) struct Entry {
     pub(super) call_power: u8,
 }
 
+impl Entry {
+    /// Returns the powers of all kinds of bins.
+    pub(super) fn powers(&self) -> [u8; 3] {
+        [self.power, self.lane_power, self.call_power]
+    }
+}
+
 /// Waits from one block into another, and slices that never end, by thread.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Across(pub(super) Vec<(u64, Vec<SliceRow>)>);

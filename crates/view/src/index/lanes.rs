@@ -4,7 +4,49 @@ use super::bins::Bins;
 use crate::cpu::{Reading, share_of_cpu};
 use crate::overview::Counts;
 use crate::slice::Kind;
-use jtrail_model::Timestamp;
+use jtrail_model::{ThreadId, Timestamp};
+
+/// Spreading times over bins makes at most so many of them, and two more for each time. Times may
+/// be wrong, and lie centuries apart.
+const MAX_SPREAD: usize = 1 << 18;
+/// Maximum power of bins.
+pub(super) const MAX_POWER: u8 = 62;
+
+/// A time that is to be spread over bins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Spread {
+    /// A wait: each bin has the time that lies in it.
+    Wait([Timestamp; 2], Kind),
+    /// The CPU time between two readings: it is spread evenly.
+    Cpu([Reading; 2]),
+}
+
+impl Spread {
+    /// Returns the number of bins in which the time lies.
+    fn bins(&self, bins: Bins) -> u64 {
+        let [begin, end] = match *self {
+            Self::Wait(times, _) => times,
+            Self::Cpu(readings) => readings.map(|reading| reading.time),
+        };
+        match bins.of(end).checked_sub(bins.of(begin)) {
+            Some(more) if begin < end => more.saturating_add(1),
+            _ => 0,
+        }
+    }
+}
+
+/// Returns bins of the same length or longer ones, over which times can be spread in little memory.
+pub(super) fn bins_for(spreads: &[(ThreadId, Spread)], mut bins: Bins) -> Bins {
+    let max = MAX_SPREAD.saturating_add(2 * spreads.len()) as u64;
+    let count = |bins| {
+        let counts = spreads.iter().map(|(_, spread)| spread.bins(bins));
+        counts.fold(0, u64::saturating_add)
+    };
+    while bins.power < MAX_POWER && count(bins) > max {
+        bins.power += 1;
+    }
+    bins
+}
 
 /// What a thread does, by bin. Bins without anything are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,7 +69,7 @@ impl Lanes {
     #[inline]
     pub(crate) fn add_call(&mut self, bin: u64) {
         match self.bins.last_mut() {
-            Some((last, all)) if *last == bin => all.calls += 1,
+            Some((last, all)) if *last == bin => all.calls = all.calls.saturating_add(1),
             _ => self.add(
                 bin,
                 Counts {
@@ -38,34 +80,38 @@ impl Lanes {
         }
     }
 
-    /// Adds a wait: to each bin the time that lies in it.
-    pub(crate) fn add_wait(&mut self, [begin, end]: [Timestamp; 2], kind: Kind, bins: Bins) {
+    /// Adds a time to the bins in which it lies.
+    pub(super) fn spread(&mut self, spread: &Spread, bins: Bins) {
+        match *spread {
+            Spread::Wait(times, kind) => self.add_wait(times, kind, bins),
+            Spread::Cpu(readings) => self.add_cpu(readings, bins),
+        }
+    }
+
+    fn add_wait(&mut self, [begin, end]: [Timestamp; 2], kind: Kind, bins: Bins) {
         let mut begin = begin.max(bins.origin);
         while begin < end {
             let bin = bins.of(begin);
-            let next = bins.begin(bin + 1).min(end);
+            let next = bins.end(bin).min(end);
             if next <= begin {
                 return;
             }
-            self.add(
-                bin,
-                Counts::of_wait(next.since(begin).0.unsigned_abs(), kind),
-            );
+            let time = next.0.abs_diff(begin.0);
+            self.add(bin, Counts::of_wait(time, kind));
             begin = next;
         }
     }
 
-    /// Spreads the CPU time between two readings evenly over the bins.
-    pub(crate) fn add_cpu(&mut self, [before, reading]: [Reading; 2], bins: Bins) {
+    fn add_cpu(&mut self, [before, reading]: [Reading; 2], bins: Bins) {
         let until = share_of_cpu(before, reading);
         let (mut begin, end) = (before.time.max(bins.origin), reading.time);
         while begin < end {
             let bin = bins.of(begin);
-            let next = bins.begin(bin + 1).min(end);
+            let next = bins.end(bin).min(end);
             if next <= begin {
                 return;
             }
-            let cpu = until(next) - until(begin);
+            let cpu = until(next).saturating_sub(until(begin));
             if cpu > 0 {
                 let none = Counts::default();
                 self.add(bin, Counts { cpu, ..none });

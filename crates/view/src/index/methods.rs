@@ -61,8 +61,9 @@ impl OfThread {
             self.methods.entry(*method).or_default().add(sum);
         }
         self.sum.add(&later.sum);
-        let gap = later.times[0].saturating_sub(self.times[1]);
-        self.sum.busy += add_gap(&mut self.methods, &later.open[0], gap);
+        let gap = later.times[0].saturating_sub(self.times[1]).max(0);
+        let busy = add_gap(&mut self.methods, &later.open[0], gap);
+        self.sum.pass(busy);
         self.times[1] = later.times[1];
         let [_, last] = later.open;
         self.open[1] = last;

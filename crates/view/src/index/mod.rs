@@ -69,6 +69,7 @@ use encode::{MethodColumns, PathColumns};
 use events::EventColumns;
 use file::{Across, Directory, Entry, Fingerprint, OfThreads, Reasons, Section};
 use jtrail_model::{MethodId, ObjectId, ThreadId, Timestamp};
+use lanes::MAX_POWER;
 use parking_lot::Mutex;
 use readings::ReadingColumns;
 use std::collections::BTreeMap;
@@ -111,6 +112,10 @@ impl Index {
         let Some((file, directory)) = opened(trace.path(), path)? else {
             return Ok(None);
         };
+        let mut entries = directory.levels.iter().flatten();
+        if entries.any(|entry| entry.powers().iter().any(|power| *power > MAX_POWER)) {
+            return Ok(None);
+        }
         let origin = trace.span()[0];
         let Some(methods) = section::<Vec<u64>>(&file, directory.methods)? else {
             return Ok(None);

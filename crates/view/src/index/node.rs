@@ -2,7 +2,7 @@
 
 use super::bins::{Bins, Detail};
 use super::calls::MethodCalls;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, MAX_POWER, Spread, bins_for};
 use super::methods::ThreadMethods;
 use super::paths::ThreadPaths;
 use super::summary::Summary;
@@ -19,6 +19,9 @@ const MAX_PATHS: usize = 200_000;
 /// Maximum number of sums of allocations and exceptions of a node, up to those that the last part
 /// adds.
 const MAX_EVENTS: usize = 200_000;
+/// While a node is made, its lanes take at most as much memory as so many cells, and some more for
+/// each thread.
+const MAX_LANES: usize = 1 << 20;
 /// A node with fewer bins has no pictures of the threads with the fewest cells.
 const MIN_BINS: u64 = 4;
 
@@ -123,10 +126,10 @@ impl Node {
     pub(super) fn add_segment(&mut self, summary: Summary, bytes: u64, site: impl Fn(u32) -> u32) {
         self.segments[1] += 1;
         self.extend(bytes, summary.times);
-        let [bins, lane_bins] = self.align([summary.bins; 2]);
+        let [bins, lane_bins] = self.align([summary.bins, summary.lane_bins]);
         for (id, mut thread) in summary.threads {
             thread.detail.coarsen(summary.bins, bins);
-            thread.lanes.coarsen(summary.bins, lane_bins);
+            thread.lanes.coarsen(summary.lane_bins, lane_bins);
             let own = self.threads.entry(id).or_default();
             own.detail.get_or_insert_default().append(thread.detail);
             own.lanes.append(thread.lanes);
@@ -174,17 +177,40 @@ impl Node {
 
     /// Adds later readings, and the CPU time in between.
     fn add_readings(&mut self, later: &Readings) {
-        for (thread, [first, _]) in &later.0 {
-            if let Some([_, before]) = self.readings.0.get(thread) {
-                // A thread without calls and waits has an empty picture, which takes no room.
-                let own = self.threads.entry(*thread).or_insert_with(|| OfThread {
-                    detail: Some(Detail::default()),
-                    lanes: Lanes::default(),
-                });
-                own.lanes.add_cpu([*before, *first], self.lane_bins);
-            }
-        }
+        let before = &self.readings.0;
+        let spreads = later.0.iter().filter_map(|(thread, [first, _])| {
+            let [_, before] = before.get(thread)?;
+            Some((*thread, Spread::Cpu([*before, *first])))
+        });
+        let spreads: Vec<_> = spreads.collect();
+        self.spread(&spreads);
         self.readings.append(later);
+    }
+
+    /// Adds times to the lanes of threads. Makes bins larger if that takes much memory.
+    pub(super) fn spread(&mut self, spreads: &[(ThreadId, Spread)]) {
+        self.coarsen_lanes(bins_for(spreads, self.lane_bins).power);
+        for (thread, spread) in spreads {
+            // A thread without calls and waits has an empty picture, which takes no room.
+            let own = self.threads.entry(*thread).or_insert_with(|| OfThread {
+                detail: Some(Detail::default()),
+                lanes: Lanes::default(),
+            });
+            own.lanes.spread(spread, self.lane_bins);
+        }
+        let lanes = |node: &Self| node.threads.values().map(OfThread::lanes).sum::<usize>();
+        let max = MAX_LANES.saturating_add(8 * self.threads.len());
+        if lanes(self) > max {
+            self.sort_lanes();
+        }
+        while lanes(self) > max && self.lane_bins.power < MAX_POWER {
+            self.coarsen_lanes(self.lane_bins.power + 1);
+        }
+    }
+
+    fn sort_lanes(&mut self) {
+        let threads = self.threads.values_mut();
+        threads.for_each(|thread| thread.lanes.sort());
     }
 
     fn add_events(&mut self, more: Option<&EventSums>, site: impl Fn(u32) -> u32) {
@@ -247,11 +273,9 @@ impl Node {
     pub(super) fn fit(&mut self, estimate: Estimate, bytes: u64) {
         let room = estimate.cells_in(bytes);
         let length = self.length();
-        let is_large = |bins: Bins| length >> bins.power <= MIN_BINS || bins.power >= 62;
+        let is_large = |bins: Bins| length >> bins.power <= MIN_BINS || bins.power >= MAX_POWER;
         let of_lanes = (room * LANES) as usize;
-        self.threads
-            .values_mut()
-            .for_each(|thread| thread.lanes.sort());
+        self.sort_lanes();
         let lanes = |node: &Self| node.threads.values().map(OfThread::lanes).sum::<usize>();
         while lanes(self) > of_lanes && !is_large(self.lane_bins) {
             self.coarsen_lanes(self.lane_bins.power + 1);

@@ -48,12 +48,12 @@ impl ThreadPaths {
                 self.parts.insert(*thread, part);
                 continue;
             };
-            let gap = part.times[0].saturating_sub(before.times[1]);
+            let gap = part.times[0].saturating_sub(before.times[1]).max(0);
             before.times[1] = part.times[1];
             before.innermost[1] = innermost[1];
             if innermost[0] != root {
-                self.sums.get(innermost[0]).self_time += gap;
-                self.of_threads.entry(*thread).or_default().busy += gap;
+                self.sums.get(innermost[0]).pass(gap);
+                self.of_threads.entry(*thread).or_default().pass(gap);
             }
         }
     }

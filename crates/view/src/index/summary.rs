@@ -3,7 +3,7 @@
 use super::bins::{Bins, Detail};
 use super::calls::MethodCalls;
 use super::facts::Facts;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Spread, bins_for};
 use super::paths::ThreadPaths;
 use super::waits::NodeWaits;
 use crate::cpu::{Reading, Readings};
@@ -30,6 +30,8 @@ const MAX_CALL_BINS: usize = 10;
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) bins: Bins,
+    /// Bins of lanes.
+    pub(super) lane_bins: Bins,
     /// The first and the last time of its events.
     pub(super) times: Option<[Timestamp; 2]>,
     pub(super) threads: FxHashMap<ThreadId, OfThread>,
@@ -79,6 +81,7 @@ impl Summary {
             bins,
             paths: ThreadPaths::default(),
             lanes: FxHashMap::default(),
+            spreads: Vec::new(),
             readings: Readings::default(),
             events: EventSums::default(),
             sites: Sites::default(),
@@ -92,6 +95,7 @@ impl Summary {
             // Sums of calls have no times, so a segment of theirs has no place among others.
             walked.clear();
             visitor.paths = ThreadPaths::default();
+            visitor.spreads.clear();
         }
         let mut threads: FxHashMap<ThreadId, OfThread> = FxHashMap::default();
         let first = trace.first_time(number).max(bins.origin).0;
@@ -122,9 +126,18 @@ impl Summary {
         for (id, lanes) in visitor.lanes {
             threads.entry(id).or_default().lanes.append(lanes);
         }
+        let lane_bins = bins_for(&visitor.spreads, bins);
+        for thread in threads.values_mut() {
+            thread.lanes.coarsen(bins, lane_bins);
+        }
+        for (id, spread) in &visitor.spreads {
+            let of_thread = threads.entry(*id).or_default();
+            of_thread.lanes.spread(spread, lane_bins);
+        }
         threads.values_mut().for_each(|thread| thread.lanes.sort());
         Ok(Self {
             bins,
+            lane_bins,
             times,
             threads,
             calls: visitor.calls.by_method(&visitor.paths),
@@ -237,6 +250,8 @@ struct Visitor {
     paths: ThreadPaths,
     /// Allocations and exceptions.
     lanes: FxHashMap<ThreadId, Lanes>,
+    /// Waits and CPU times.
+    spreads: Vec<(ThreadId, Spread)>,
     readings: Readings,
     events: EventSums,
     sites: Sites,
@@ -278,12 +293,12 @@ impl Visitor {
     #[inline]
     fn pass(&mut self, state: &mut State, innermost: u32, time: Timestamp) {
         let times = state.times.get_or_insert([time.0; 2]);
-        let passed = time.0 - times[1];
+        let passed = time.since(Timestamp(times[1])).0;
         if passed > 0 {
             times[1] = time.0;
             if innermost != state.root {
-                self.paths.sums.get(innermost).self_time += passed;
-                state.sum.busy += passed;
+                self.paths.sums.get(innermost).pass(passed);
+                state.sum.pass(passed);
             }
         }
     }
@@ -359,8 +374,9 @@ impl Walk for Visitor {
             state.ended_wait = Some(slice);
         } else {
             state.detail.push(&slice, self.bins);
-            state.lanes.add_wait([slice.begin, end], kind, self.bins);
             if slice.begin != EARLIER {
+                let spread = Spread::Wait([slice.begin, end], kind);
+                self.spreads.push((state.id, spread));
                 self.waits.push(wait(state.id, &slice, state.reason));
             }
         }
@@ -401,8 +417,8 @@ impl Walk for Visitor {
                 let (time, cpu) = (e.time, e.cpu_time.0);
                 let reading = Reading { time, cpu };
                 if let Some(before) = self.readings.add(e.thread, reading) {
-                    let lanes = self.lanes.entry(e.thread).or_default();
-                    lanes.add_cpu([before, reading], self.bins);
+                    let spread = Spread::Cpu([before, reading]);
+                    self.spreads.push((e.thread, spread));
                 }
             }
             _ => {}

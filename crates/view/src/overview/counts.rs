@@ -42,13 +42,13 @@ impl Counts {
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.objects += other.objects;
-        self.bytes += other.bytes;
-        self.exceptions += other.exceptions;
-        self.blocked += other.blocked;
-        self.waiting += other.waiting;
-        self.cpu += other.cpu;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.objects = self.objects.saturating_add(other.objects);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.exceptions = self.exceptions.saturating_add(other.exceptions);
+        self.blocked = self.blocked.saturating_add(other.blocked);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+        self.cpu = self.cpu.saturating_add(other.cpu);
     }
 }
 

@@ -91,17 +91,18 @@ impl Overview {
     ) {
         let intervals = self.intervals;
         let of_thread = self.counts(thread);
-        let length = to.0.saturating_sub(from.0).max(1) as u128;
+        let length = u128::from(to.0.abs_diff(from.0)).max(1);
         let (mut begin, mut given) = (from, 0);
         while begin < to {
             let next = intervals
                 .end(intervals.of(begin))
                 .min(to)
-                .max(Timestamp(begin.0 + 1));
-            let since = next.0.saturating_sub(from.0) as u128;
+                .max(Timestamp(begin.0.saturating_add(1)));
+            let since = u128::from(next.0.abs_diff(from.0));
             let calls = (u128::from(counts.calls) * since / length) as u64;
             if intervals.has(begin) {
-                of_thread[intervals.of(begin)].calls += calls - given;
+                let all = &mut of_thread[intervals.of(begin)].calls;
+                *all = all.saturating_add(calls.saturating_sub(given));
             }
             (begin, given) = (next, calls);
             if begin >= intervals.span[1] {

@@ -33,8 +33,8 @@ impl Intervals {
     #[inline]
     pub(super) fn of(&self, time: Timestamp) -> usize {
         let [from, until] = self.span;
-        let length = until.0.saturating_sub(from.0).max(0) as u64;
-        let since = time.0.saturating_sub(from.0).max(0) as u64;
+        let length = until.0.abs_diff(from.0);
+        let since = time.max(from).0.abs_diff(from.0);
         // An interval has its begin, and not its end.
         let number = u128::from(since) * self.count as u128 / u128::from(length).max(1);
         (number as usize).min(self.count - 1)
@@ -45,7 +45,8 @@ impl Intervals {
         let [from, until] = self.span.map(|time| i128::from(time.0));
         let length = until - from;
         let end = length * (interval as i128 + 1);
-        Timestamp((from + (end + self.count as i128 - 1) / self.count as i128) as i64)
+        let end = from + (end + self.count as i128 - 1) / self.count as i128;
+        Timestamp(i64::try_from(end).unwrap_or(i64::MAX))
     }
 
     /// Spreads the CPU time between two readings evenly over the time between them.
@@ -55,7 +56,8 @@ impl Intervals {
         while from < reading.time.min(self.span[1]) {
             let interval = self.of(from);
             let next = self.end(interval).min(reading.time).min(self.span[1]);
-            counts[interval].cpu += until(next) - until(from);
+            let cpu = until(next).saturating_sub(until(from));
+            counts[interval].cpu = counts[interval].cpu.saturating_add(cpu);
             if next <= from {
                 return;
             }
@@ -70,7 +72,7 @@ impl Intervals {
         while begin < end {
             let interval = self.of(begin);
             let next = self.end(interval).min(end);
-            let time = next.since(begin).0.max(0).unsigned_abs();
+            let time = next.max(begin).0.abs_diff(begin.0);
             counts[interval] += Counts::of_wait(time, kind);
             if next <= begin {
                 return;

@@ -91,8 +91,8 @@ impl Overview {
         for (thread, unended) in self.unended.take().into_iter().flatten() {
             let counts = self.threads.entry(thread).or_default();
             for (all, less) in counts.iter_mut().zip(unended) {
-                all.blocked -= less.blocked;
-                all.waiting -= less.waiting;
+                all.blocked = all.blocked.saturating_sub(less.blocked);
+                all.waiting = all.waiting.saturating_sub(less.waiting);
             }
         }
         self.of_span = trace.range_in(self.intervals.span);

@@ -22,6 +22,8 @@ pub(super) struct ThreadPart {
     pub(super) counts: Vec<Counts>,
     /// The end of a wait that began in an earlier segment.
     pub(super) ended: Option<(Timestamp, Kind)>,
+    /// True if a call or wait has ended here.
+    has_ended: bool,
     /// The wait that is open at the end.
     pub(super) waits: Option<(Timestamp, Kind)>,
     /// True if a call or wait begins or ends here.
@@ -58,6 +60,7 @@ impl Part {
         ThreadPart {
             counts: vec![Counts::default(); self.intervals.count],
             ended: None,
+            has_ended: false,
             waits: None,
             is_running: false,
         }
@@ -108,11 +111,14 @@ impl Walk for Part {
     ) {
         match ended.extra {
             None => {}
+            // The begin of a wait that is not the first thing that ends is not known.
+            Some((EARLIER, _)) if thread.has_ended => {}
             Some((EARLIER, _)) => thread.ended = Some((end, kind)),
             Some((begin, _)) => self
                 .intervals
                 .add_wait(&mut thread.counts, [begin, end], kind),
         }
+        thread.has_ended = true;
     }
 
     fn other(&mut self, event: &Event<'_>) {

@@ -107,7 +107,10 @@ impl Asked<'_> {
     /// Completes the facts of the trace by those of its slices: levels have waits.
     fn info(&self, info: &mut Value) {
         for (id, slices) in &self.part.threads {
-            let levels = slices.iter().map(|slice| slice.level + 1).max();
+            let levels = slices
+                .iter()
+                .map(|slice| slice.level.saturating_add(1))
+                .max();
             if let (Some(number), Some(levels)) = (self.opened.number(*id), levels) {
                 info["threads"]["levels"][number] = json!(levels);
             }

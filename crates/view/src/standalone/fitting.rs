@@ -27,7 +27,10 @@ pub(super) fn span(
         };
         let length = round(until.since(from).0);
         // `--until` is the last time of a span.
-        let span = [from, Timestamp(from.0.saturating_add(length + 1))];
+        let span = [
+            from,
+            Timestamp(from.0.saturating_add(length).saturating_add(1)),
+        ];
         let shorter = Selection {
             span,
             ..selection.clone()

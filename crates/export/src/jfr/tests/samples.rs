@@ -115,3 +115,42 @@ fn the_interval_of_made_samples_grows() {
         notes[1]
     );
 }
+
+#[test]
+fn a_sample_has_a_maximum_number_of_ticks() {
+    let events = with([
+        sample(0, ThreadState::Parked, 1, 5),
+        sample(80_000_000, ThreadState::Parked, 80_000, 5),
+        sample(90_000_000, ThreadState::Parked, u64::MAX, 5),
+    ]);
+    let mut encoder = crate::Target::Jfr.encoder(crate::Options::default());
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    events
+        .iter()
+        .for_each(|event| encoder.event(event, &mut out));
+    encoder.end(&mut out);
+    let samples = events_of(&super::reader::read(&out), &["jdk.NativeMethodSample"]);
+    assert_eq!(samples.len(), 1 + 2 * 65_536);
+    // The last ticks are there, each 1,000 ns after the one before.
+    for (number, ns) in [(1, 14_465_001), (65_536, 80_000_001)] {
+        let start = format!("jdk.NativeMethodSample startTime={ns} ");
+        assert!(samples[number].starts_with(&start), "{}", samples[number]);
+    }
+    let dropped = encoder.dropped();
+    let ticks = dropped.iter().find(|count| count.what.contains("ticks"));
+    let expected = (80_000 - 65_536_u64).saturating_add(u64::MAX - 65_536);
+    assert_eq!(ticks.map(|count| count.count), Some(expected));
+}
+
+/// Samples that are not made take no time, however long a call is.
+#[test]
+fn a_call_may_take_centuries_in_a_trace_with_samples() {
+    let end = i64::MAX - START;
+    let chunks = chunks(&with([
+        enter(1, 0, 1, 1),
+        sample(1_000, ThreadState::Runnable, 1, 3),
+        leave(1, end, 1, 1),
+    ]));
+    assert_eq!(events_of(&chunks, &["jdk.ExecutionSample"]).len(), 1);
+}

@@ -393,7 +393,8 @@ impl<R: Read + Seek> SegmentReader<R> {
             };
             let is_of_its_run = match &event {
                 Event::MethodEnter(_) | Event::MethodLeave(_) | Event::ThreadEnd(_) => {
-                    event.thread() == self.block.thread()
+                    // Id 0 stands for events without a thread.
+                    event.thread().unwrap_or_default() == self.block.thread().unwrap_or_default()
                 }
                 _ => true,
             };

@@ -32,9 +32,11 @@ pub(super) fn related(
         };
         if is_it {
             let sum = related.entry(other).or_default();
-            sum.calls += sums.path(node).calls;
-            sum.self_time += net.own(node);
-            sum.total += net.totals()[node as usize];
+            sum.add(&MethodSum {
+                calls: sums.path(node).calls,
+                self_time: net.own(node),
+                total: net.totals()[node as usize],
+            });
         }
     }
     related
@@ -53,15 +55,15 @@ pub(super) fn tree(sums: &Sums, cost: Cost, query: &Query) -> Result<Value, Faul
     let (mut calls, mut own, mut all) = (vec![0_u64], vec![0_i64], vec![totals[0]]);
     let mut open: Vec<(u32, u32)> = vec![(0, 0)];
     while let Some((node, number)) = open.pop() {
-        let (mut shorter, mut shorter_calls) = (0, 0);
+        let (mut shorter, mut shorter_calls) = (0_i64, 0_u64);
         for callee in callees.of(node) {
             let (total, path) = (totals[*callee as usize], sums.path(*callee));
             if total == 0 && path.calls == 0 {
                 continue;
             }
             if total <= least {
-                shorter += total;
-                shorter_calls += path.calls;
+                shorter = shorter.saturating_add(total);
+                shorter_calls = shorter_calls.saturating_add(path.calls);
                 continue;
             }
             open.push((*callee, parents.len() as u32));
