@@ -407,9 +407,9 @@ fn overview(trace: &Trace, span: [i64; 2], count: usize) -> BTreeMap<u64, Vec<Co
 
 /// Returns what threads do, without those that do nothing.
 fn counts(overview: &Overview) -> BTreeMap<u64, Vec<Counts>> {
-    let threads = overview.threads().iter();
+    let threads = overview.threads();
     let mut all: BTreeMap<u64, Vec<Counts>> =
-        threads.map(|(id, counts)| (id.0, counts.clone())).collect();
+        threads.map(|(id, _)| (id.0, overview.all(&[id]))).collect();
     all.retain(|_, counts| counts.iter().any(|c| *c != Counts::default()));
     all
 }

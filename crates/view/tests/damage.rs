@@ -6,8 +6,8 @@ use jtrail_formats::trail::Ending;
 use jtrail_model::*;
 use jtrail_view::api::{Opened, Session, Status};
 use jtrail_view::{
-    Counts, Gap, Kind, MethodSum, NO_METHOD, Overview, Rectangle, Slice, Sums, ThreadSum, Tile,
-    Totals, Trace,
+    Gap, Kind, MethodSum, NO_METHOD, Overview, Rectangle, Slice, Sums, ThreadSum, Tile, Totals,
+    Trace,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -303,8 +303,7 @@ impl Figures {
             }
             let mut overview = Overview::new(trace, span, 1);
             overview.advance(trace, Time::MAX).expect("an overview");
-            let counts = overview.threads().get(&ThreadId(thread));
-            let counts = counts.map_or(Counts::default(), |counts| counts[0]);
+            let counts = overview.all(&[ThreadId(thread)])[0];
             all.parked += counts.waiting;
             all.calls += counts.calls;
         }

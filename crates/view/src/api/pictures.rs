@@ -135,31 +135,24 @@ pub(super) fn heat(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let overview = opened.counts(span, count)?;
     let mut overview = overview.lock();
     overview.advance(&opened.trace, TIME)?;
-    let sum = |counts: &[Counts]| counts.iter().map(value).fold(0, u64::saturating_add);
-    let mut threads: Vec<(ThreadId, &[Counts])> = overview
-        .threads()
-        .iter()
-        .map(|(id, counts)| (*id, &**counts))
-        .filter(|(_, counts)| sum(counts) > 0)
-        .collect();
-    threads.sort_by_key(|(id, counts)| (std::cmp::Reverse(sum(counts)), *id));
+    let all = overview.threads().map(|(id, counts)| (id, value(&counts)));
+    let mut threads: Vec<(ThreadId, u64)> = all.filter(|(_, sum)| *sum > 0).collect();
+    threads.sort_by_key(|(id, sum)| (std::cmp::Reverse(*sum), *id));
     let own = if threads.len() > rows { rows - 1 } else { rows };
     let rest = threads.split_off(own.min(threads.len()));
     let mut labels = Vec::new();
     let mut values: Vec<Vec<u64>> = Vec::new();
-    for (id, counts) in threads {
+    let values_of = |threads: &[ThreadId]| overview.all(threads).iter().map(value).collect();
+    for (id, _) in threads {
         let name = opened.trace.names().thread(id);
         labels.push(json!({ "label": name, "threads": [opened.number(id)] }));
-        values.push(counts.iter().map(value).collect());
+        values.push(values_of(&[id]));
     }
     if !rest.is_empty() {
-        let numbers: Vec<_> = rest.iter().map(|(id, _)| opened.number(*id)).collect();
+        let rest: Vec<ThreadId> = rest.into_iter().map(|(id, _)| id).collect();
+        let numbers: Vec<_> = rest.iter().map(|id| opened.number(*id)).collect();
         labels.push(json!({ "label": format!("{} others", rest.len()), "threads": numbers }));
-        let sums = (0..count).map(|at| {
-            let values = rest.iter().map(|(_, counts)| value(&counts[at]));
-            values.fold(0, u64::saturating_add)
-        });
-        values.push(sums.collect());
+        values.push(values_of(&rest));
     }
     let max = values.iter().flatten().max().copied().unwrap_or(0);
     let share = overview.share();

@@ -1,10 +1,9 @@
 //! Adds what happens in a segment: counts, and waits from one segment into another.
 
-use super::{Counts, Overview, Part};
+use super::{Overview, Part, Row};
 use crate::trace::Trace;
-use jtrail_formats::trail::Ending;
 use jtrail_model::{Event, ThreadId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 impl Overview {
@@ -18,7 +17,7 @@ impl Overview {
         self.running.remove(&id);
         if let Some((begin, kind)) = self.waits.remove(&id) {
             let intervals = self.intervals;
-            intervals.add_wait(self.counts(id), [begin, missing], kind);
+            self.row(id).add_wait(intervals, [begin, missing], kind);
         }
         Ok(())
     }
@@ -100,14 +99,12 @@ impl Overview {
             if thread.is_running {
                 self.after_gaps.remove(&id);
             }
-            let counts = self.counts(id);
-            for (all, more) in counts.iter_mut().zip(thread.counts) {
-                *all += more;
-            }
+            let row = self.row(id);
+            row.add(thread.row);
             if let Some((end, kind)) = thread.ended {
                 let begin = before.filter(|(_, of)| *of == kind).map(|(begin, _)| begin);
                 let begin = begin.or(after_gap).unwrap_or(intervals.span[0]);
-                intervals.add_wait(counts, [begin, end], kind);
+                row.add_wait(intervals, [begin, end], kind);
             }
             if let Some(wait) = thread.waits {
                 self.waits.insert(id, wait);
@@ -123,23 +120,17 @@ impl Overview {
         for id in all {
             self.find_wait(trace, id)?;
         }
-        let (intervals, mut unended) = (self.intervals, Vec::new());
-        let may_grow = trace.ending() == Ending::Missing;
+        let (intervals, mut unended) = (self.intervals, BTreeMap::new());
         let end = trace.ended(intervals.span)[1];
         for (id, (begin, kind)) in &self.waits {
             let (id, begin, kind) = (*id, *begin, *kind);
             let last = trace.segments_of(id, intervals.span).last().copied();
             let gap = last.and_then(|last| trace.gap_after(id, last));
-            if let Some(counts) = self.threads.get_mut(&id) {
+            if self.threads.contains_key(&id) {
                 let wait = [begin, gap.map_or(end, |[missing, _]| missing.min(end))];
-                let mut of_wait = vec![Counts::default(); intervals.count];
-                intervals.add_wait(&mut of_wait, wait, kind);
-                for (all, more) in counts.iter_mut().zip(&of_wait) {
-                    *all += *more;
-                }
-                if may_grow {
-                    unended.push((id, of_wait));
-                }
+                let mut row = Row::default();
+                row.add_wait(intervals, wait, kind);
+                unended.insert(id, row);
             }
         }
         self.unended = Some(unended);

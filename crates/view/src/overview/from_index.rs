@@ -61,9 +61,8 @@ impl Overview {
         let end = trace.ended(span)[1];
         for (thread, slices) in index.all_across() {
             for wait in slices.iter().filter(|slice| !slice.kind.is_call()) {
-                let counts = overview.counts(thread);
                 let times = [wait.begin.max(span[0]), wait.end.min(end)];
-                intervals.add_wait(counts, times, wait.kind);
+                overview.row(thread).add_wait(intervals, times, wait.kind);
             }
         }
         overview.add_facts(index.facts());
@@ -90,7 +89,7 @@ impl Overview {
         counts: Counts,
     ) {
         let intervals = self.intervals;
-        let of_thread = self.counts(thread);
+        let row = self.row(thread);
         let length = u128::from(to.0.abs_diff(from.0)).max(1);
         let (mut begin, mut given) = (from, 0);
         while begin < to {
@@ -101,7 +100,7 @@ impl Overview {
             let since = u128::from(next.0.abs_diff(from.0));
             let calls = (u128::from(counts.calls) * since / length) as u64;
             if intervals.has(begin) {
-                let all = &mut of_thread[intervals.of(begin)].calls;
+                let all = &mut row.at(intervals.of(begin)).calls;
                 *all = all.saturating_add(calls.saturating_sub(given));
             }
             (begin, given) = (next, calls);
@@ -113,11 +112,11 @@ impl Overview {
 
     fn add_lanes(&mut self, thread: ThreadId, lanes: &Lanes, bins: Bins) {
         let intervals = self.intervals;
-        let counts = self.counts(thread);
+        let row = self.row(thread);
         for (bin, more) in lanes.bins() {
             let begin = bins.begin(*bin);
             if intervals.has(begin) {
-                counts[intervals.of(begin)] += *more;
+                *row.at(intervals.of(begin)) += *more;
             }
         }
     }

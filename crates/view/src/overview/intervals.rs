@@ -1,8 +1,5 @@
 //! Equal intervals of a span.
 
-use super::Counts;
-use crate::cpu::{Reading, share_of_cpu};
-use crate::slice::Kind;
 use jtrail_model::Timestamp;
 
 /// Equal intervals of a span.
@@ -40,6 +37,13 @@ impl Intervals {
         (number as usize).min(self.count - 1)
     }
 
+    /// Returns the first time of an interval.
+    pub(super) fn begin(&self, interval: usize) -> Timestamp {
+        interval
+            .checked_sub(1)
+            .map_or(self.span[0], |before| self.end(before))
+    }
+
     /// Returns the first time that is not in an interval any more.
     pub(super) fn end(&self, interval: usize) -> Timestamp {
         let [from, until] = self.span.map(|time| i128::from(time.0));
@@ -47,37 +51,5 @@ impl Intervals {
         let end = length * (interval as i128 + 1);
         let end = from + (end + self.count as i128 - 1) / self.count as i128;
         Timestamp(i64::try_from(end).unwrap_or(i64::MAX))
-    }
-
-    /// Spreads the CPU time between two readings evenly over the time between them.
-    pub(super) fn add_cpu(&self, counts: &mut [Counts], [before, reading]: [Reading; 2]) {
-        let until = share_of_cpu(before, reading);
-        let mut from = before.time.max(self.span[0]);
-        while from < reading.time.min(self.span[1]) {
-            let interval = self.of(from);
-            let next = self.end(interval).min(reading.time).min(self.span[1]);
-            let cpu = until(next).saturating_sub(until(from));
-            counts[interval].cpu = counts[interval].cpu.saturating_add(cpu);
-            if next <= from {
-                return;
-            }
-            from = next;
-        }
-    }
-
-    /// Adds to each interval the time that it has of a wait.
-    pub(super) fn add_wait(&self, counts: &mut [Counts], [begin, end]: [Timestamp; 2], kind: Kind) {
-        let [from, until] = self.span;
-        let (mut begin, end) = (begin.max(from), end.min(until));
-        while begin < end {
-            let interval = self.of(begin);
-            let next = self.end(interval).min(end);
-            let time = next.max(begin).0.abs_diff(begin.0);
-            counts[interval] += Counts::of_wait(time, kind);
-            if next <= begin {
-                return;
-            }
-            begin = next;
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `counts` | what happens in an interval, and a collection |
 //! | `intervals` | equal intervals of a span |
+//! | `row` | what a thread does by interval |
 //! | `part` | what happens in a segment |
 //! | `adding` | adds it, with waits from one segment into another |
 //! | `others` | what other events than those of calls tell |
@@ -15,6 +16,7 @@ mod from_index;
 mod intervals;
 mod others;
 mod part;
+mod row;
 
 pub use counts::{Collection, Counts};
 
@@ -26,6 +28,7 @@ use intervals::Intervals;
 use jtrail_analysis::{Analysis, Subjects};
 use jtrail_model::{ThreadId, Timestamp};
 use part::Part;
+use row::Row;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -45,13 +48,11 @@ pub struct Overview {
     remaining: Remaining<(usize, Option<BTreeSet<ThreadId>>)>,
     /// The only threads whose events count; all if `None`.
     only: Option<BTreeSet<ThreadId>>,
-    /// By thread and interval.
-    threads: BTreeMap<ThreadId, Vec<Counts>>,
+    threads: BTreeMap<ThreadId, Row>,
     /// Waits that have begun, by thread, and have not ended in the segments so far.
     waits: BTreeMap<ThreadId, (Timestamp, Kind)>,
-    /// What was added for waits that do not end in the segments so far. `None` if it has not been
-    /// added.
-    unended: Option<Vec<(ThreadId, Vec<Counts>)>>,
+    /// Times of waits that do not end in the segments so far. `None` until all are known.
+    unended: Option<BTreeMap<ThreadId, Row>>,
     /// The ends of gaps after which nothing has begun or ended, by thread.
     after_gaps: BTreeMap<ThreadId, Timestamp>,
     /// Threads that have begun or ended a call or wait in the segments so far, since the latest
@@ -88,13 +89,7 @@ impl Overview {
 
     /// Counts in the segments from `first` on, too: the trace has grown.
     pub(crate) fn grow(&mut self, trace: &Trace, first: usize) {
-        for (thread, unended) in self.unended.take().into_iter().flatten() {
-            let counts = self.threads.entry(thread).or_default();
-            for (all, less) in counts.iter_mut().zip(unended) {
-                all.blocked = all.blocked.saturating_sub(less.blocked);
-                all.waiting = all.waiting.saturating_sub(less.waiting);
-            }
-        }
+        self.unended = None;
         self.of_span = trace.range_in(self.intervals.span);
         let needs = Self::needs(trace, self.intervals.span);
         let new: Vec<_> = needs.into_iter().filter(|(n, _)| *n >= first).collect();
@@ -156,10 +151,8 @@ impl Overview {
         }
     }
 
-    fn counts(&mut self, thread: ThreadId) -> &mut Vec<Counts> {
-        let count = self.intervals.count;
-        let none = || vec![Counts::default(); count];
-        self.threads.entry(thread).or_insert_with(none)
+    fn row(&mut self, thread: ThreadId) -> &mut Row {
+        self.threads.entry(thread).or_default()
     }
 
     fn empty(
@@ -225,18 +218,23 @@ impl Overview {
         Ok(())
     }
 
-    /// Returns what each thread does in each interval.
-    pub fn threads(&self) -> &BTreeMap<ThreadId, Vec<Counts>> {
-        &self.threads
+    /// Returns the threads with what each one does in the whole span, without its waits.
+    pub fn threads(&self) -> impl Iterator<Item = (ThreadId, Counts)> {
+        self.threads.iter().map(|(id, row)| (*id, row.sum()))
     }
 
     /// Returns what some threads do in each interval, together; all threads if there are none.
     pub fn all(&self, threads: &[ThreadId]) -> Vec<Counts> {
         let mut all = vec![Counts::default(); self.intervals.count];
-        let of = |id: &ThreadId| threads.is_empty() || threads.contains(id);
-        for (_, counts) in self.threads.iter().filter(|(id, _)| of(id)) {
-            for (sum, more) in all.iter_mut().zip(counts) {
-                *sum += *more;
+        let rows = [Some(&self.threads), self.unended.as_ref()];
+        for rows in rows.into_iter().flatten() {
+            let mut add = |row: &Row| row.add_to(&mut all, self.intervals);
+            match threads.is_empty() {
+                true => rows.values().for_each(&mut add),
+                false => threads
+                    .iter()
+                    .filter_map(|id| rows.get(id))
+                    .for_each(&mut add),
             }
         }
         all

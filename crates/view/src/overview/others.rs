@@ -38,7 +38,7 @@ impl Overview {
     pub(super) fn read_cpu(&mut self, thread: ThreadId, [first, last]: [Reading; 2]) {
         if let Some(before) = self.cpu.insert(thread, last) {
             let intervals = self.intervals;
-            intervals.add_cpu(self.counts(thread), [before, first]);
+            self.row(thread).add_cpu(intervals, [before, first]);
         }
     }
 

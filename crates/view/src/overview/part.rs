@@ -1,6 +1,6 @@
 //! What happens in a segment, by equal intervals of time.
 
-use super::{Counts, Intervals};
+use super::{Counts, Intervals, Row};
 use crate::slice::{EARLIER, Kind};
 use crate::trace::Trace;
 use crate::walk::{Begin, Open, Threads, Walk};
@@ -18,8 +18,9 @@ pub(super) struct Part {
 }
 
 /// What a thread does in a segment.
+#[derive(Default)]
 pub(super) struct ThreadPart {
-    pub(super) counts: Vec<Counts>,
+    pub(super) row: Row,
     /// The end of a wait that began in an earlier segment.
     pub(super) ended: Option<(Timestamp, Kind)>,
     /// True if a call or wait has ended here.
@@ -45,10 +46,7 @@ impl Part {
             match part.threads.entry(id) {
                 Entry::Vacant(entry) => _ = entry.insert(state),
                 Entry::Occupied(mut entry) => {
-                    let of_others = std::mem::take(&mut entry.get_mut().counts);
-                    for (all, more) in state.counts.iter_mut().zip(of_others) {
-                        *all += more;
-                    }
+                    state.row.add(std::mem::take(&mut entry.get_mut().row));
                     entry.insert(state);
                 }
             }
@@ -56,22 +54,11 @@ impl Part {
         Ok(part)
     }
 
-    fn empty(&self) -> ThreadPart {
-        ThreadPart {
-            counts: vec![Counts::default(); self.intervals.count],
-            ended: None,
-            has_ended: false,
-            waits: None,
-            is_running: false,
-        }
-    }
-
     fn count(&mut self, thread: ThreadId, time: Timestamp, counts: Counts) {
         if self.intervals.has(time) {
             let interval = self.intervals.of(time);
-            let empty = self.empty();
-            let thread = self.threads.entry(thread).or_insert(empty);
-            thread.counts[interval] += counts;
+            let thread = self.threads.entry(thread).or_default();
+            *thread.row.at(interval) += counts;
         }
     }
 }
@@ -82,7 +69,7 @@ impl Walk for Part {
     type Thread = ThreadPart;
 
     fn thread(&mut self, _: ThreadId) -> ThreadPart {
-        self.empty()
+        ThreadPart::default()
     }
 
     #[inline]
@@ -96,7 +83,7 @@ impl Walk for Part {
             return Some((begin.time, begin.kind));
         }
         if !begin.is_earlier && self.intervals.has(begin.time) {
-            thread.counts[self.intervals.of(begin.time)].calls += 1;
+            thread.row.at(self.intervals.of(begin.time)).calls += 1;
         }
         None
     }
@@ -114,9 +101,7 @@ impl Walk for Part {
             // The begin of a wait that is not the first thing that ends is not known.
             Some((EARLIER, _)) if thread.has_ended => {}
             Some((EARLIER, _)) => thread.ended = Some((end, kind)),
-            Some((begin, _)) => self
-                .intervals
-                .add_wait(&mut thread.counts, [begin, end], kind),
+            Some((begin, _)) => thread.row.add_wait(self.intervals, [begin, end], kind),
         }
         thread.has_ended = true;
     }
