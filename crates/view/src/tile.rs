@@ -231,22 +231,32 @@ impl Tile {
 
     /// Returns the rectangles, level by level and in the order of their begins.
     pub fn rectangles(&self) -> Vec<Rectangle> {
-        let mut wide = self.wide.clone();
+        let mut all = Vec::new();
+        self.clone().each_rectangle(|rectangle| all.push(rectangle));
+        all
+    }
+
+    /// Returns the number of rectangles.
+    pub(crate) fn count(&self) -> usize {
+        let cells = self.cells.iter().flatten();
+        self.wide.len() + cells.filter(|cell| cell.count > 0).count()
+    }
+
+    /// Passes the rectangles to `visit`, level by level and in the order of their begins.
+    pub(crate) fn each_rectangle(mut self, mut visit: impl FnMut(Rectangle)) {
+        let place = |r: &Rectangle| (r.level, r.begin, r.end);
         // Those of a level were mostly added in their order, which a stable sort makes use of.
-        wide.sort_by_key(|r| (r.level, r.begin, r.end));
-        let count = wide.len() + self.cells.iter().map(Vec::len).sum::<usize>();
-        let (mut wide, mut all) = (wide.into_iter().peekable(), Vec::with_capacity(count));
+        self.wide.sort_by_key(place);
+        let mut wide = std::mem::take(&mut self.wide).into_iter().peekable();
         for (level, cells) in self.cells.iter().enumerate() {
             for narrow in self.narrow(level as u32, cells) {
-                let place = |r: &Rectangle| (r.level, r.begin, r.end);
                 while let Some(earlier) = wide.next_if(|wide| place(wide) <= place(&narrow)) {
-                    all.push(earlier);
+                    visit(earlier);
                 }
-                all.push(narrow);
+                visit(narrow);
             }
         }
-        all.extend(wide);
-        all
+        wide.for_each(visit);
     }
 
     /// Returns the rectangles of a level's narrow slices.

@@ -5,7 +5,7 @@ use super::session::Opened;
 use super::{Answer, Fault, TIME};
 use crate::overview::Counts;
 use crate::slice::{EARLIER, LATER};
-use crate::{Kind, Rectangle, Tile};
+use crate::{Kind, Tile};
 use jtrail_model::{ThreadId, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -29,39 +29,52 @@ pub(super) fn tile(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let width: u32 = query.number("width")?;
     let width = width.min(MAX_WIDTH);
     let tile = opened.trace.tile(thread, span, width, TILE_TIME)?;
-    Ok(Answer::binary(encode(opened, &tile), tile.is_coarse()))
+    let is_coarse = tile.is_coarse();
+    Ok(Answer::binary(encode(opened, tile), is_coarse))
 }
 
 /// Writes a picture: its size, and columns that are padded to multiples of 8 bytes.
-fn encode(opened: &Opened, tile: &Tile) -> Vec<u8> {
-    let rectangles = tile.rectangles();
-    let mut out = Vec::with_capacity(16 + rectangles.len() * 32);
+fn encode(opened: &Opened, tile: Tile) -> Vec<u8> {
+    /// Sizes of the values of the columns in bytes.
+    const WIDTHS: [usize; 6] = [8, 8, 4, 4, 2, 1];
+    let count = tile.count();
+    let size = WIDTHS.map(|width| (count * width).next_multiple_of(8));
+    let mut out = Vec::with_capacity(16 + size.iter().sum::<usize>());
     for number in [
         MAGIC,
-        rectangles.len() as u32,
+        count as u32,
         tile.levels(),
         u32::from(tile.is_coarse()),
     ] {
         out.extend(number.to_le_bytes());
     }
+    // A picture has a hundred thousand rectangles, so there is no list of them in between.
+    let mut places = WIDTHS.map(|width| {
+        let begin = out.len();
+        out.resize((begin + count * width).next_multiple_of(8), 0);
+        begin
+    });
     let [first, last] = opened.trace.span();
     let since = |time: Timestamp| match time {
         EARLIER => 0.0,
         LATER => opened.since(last) as f64,
         time => time.since(first).0 as f64,
     };
-    let mut column = |bytes_of: &dyn Fn(&Rectangle, &mut Vec<u8>)| {
-        for rectangle in &rectangles {
-            bytes_of(rectangle, &mut out);
-        }
-        out.resize(out.len().next_multiple_of(8), 0);
-    };
-    column(&|r, out| out.extend(since(r.begin).to_le_bytes()));
-    column(&|r, out| out.extend(since(r.end).to_le_bytes()));
-    column(&|r, out| out.extend(r.method.to_le_bytes()));
-    column(&|r, out| out.extend(r.count.to_le_bytes()));
-    column(&|r, out| out.extend((r.level as u16).to_le_bytes()));
-    column(&|r, out| out.push(kind(r.kind)));
+    tile.each_rectangle(|r| {
+        let mut values = places.iter_mut();
+        let mut put = |value: &[u8]| {
+            if let Some(place) = values.next() {
+                out[*place..*place + value.len()].copy_from_slice(value);
+                *place += value.len();
+            }
+        };
+        put(&since(r.begin).to_le_bytes());
+        put(&since(r.end).to_le_bytes());
+        put(&r.method.to_le_bytes());
+        put(&r.count.to_le_bytes());
+        put(&(r.level as u16).to_le_bytes());
+        put(&[kind(r.kind)]);
+    });
     out
 }
 
