@@ -6,7 +6,7 @@ import type { Lanes } from '../data/types.ts';
 import { axis, duration, moment, plural, shortCount } from '../pure/format.ts';
 import { Scale, type Span, length } from '../pure/span.ts';
 import type { CallId } from '../pure/state.ts';
-import { type TilePlace, placeSpan, placesFor, powerFor } from '../pure/tile.ts';
+import { TILE_WIDTH, type TilePlace, placeSpan, placesFor } from '../pure/tile.ts';
 import { GAP, type Track } from '../pure/tracks.ts';
 import { type Look, drawTile } from './boxes.ts';
 import type { Pen } from './pen.ts';
@@ -31,7 +31,8 @@ export interface TimelinePicture {
   selection: Span | null;
   tracks: readonly Track[];
   scrollTop: number;
-  tileWidth: number;
+  /** Power of the tiles. */
+  power: number;
   tiles: Tiles;
   look: Look;
   lanes: Lanes | null;
@@ -65,15 +66,14 @@ export function drawTimeline(pen: Pen, picture: TimelinePicture): Wanted[] {
 }
 
 function drawTrack(pen: Pen, picture: TimelinePicture, track: Track, top: number, scale: Scale): Wanted[] {
-  const { width, view, tileWidth, tiles } = picture;
-  const power = powerFor(view);
+  const { width, view, power, tiles } = picture;
   const wanted: Wanted[] = [];
   const missing: [TilePlace, number, number][] = [];
   const area = { scale, top, row: track.row, height: track.height - GAP, shownTop: AXIS_HEIGHT, shownBottom: picture.height, pictureRight: width };
   const draw = () => {
     for (const place of placesFor(view, power)) {
-      const key = TileStore.key(track.id, place, tileWidth);
-      wanted.push({ key, thread: track.id, place, width: tileWidth });
+      const key = TileStore.key(track.id, place, TILE_WIDTH);
+      wanted.push({ key, thread: track.id, place, width: TILE_WIDTH });
       const span = placeSpan(place);
       const [left, right] = [Math.max(0, scale.x(span.from)), Math.min(width, scale.x(span.until))];
       const isFirst = span.from <= view.from;
@@ -81,7 +81,7 @@ function drawTrack(pen: Pen, picture: TimelinePicture, track: Track, top: number
       if (loaded) drawTile(pen, loaded, { ...area, left, right, isFirst }, picture.look);
       else {
         missing.push([place, left, right]);
-        for (const substitute of substitutes(tiles, track.id, place, tileWidth)) {
+        for (const substitute of substitutes(tiles, track.id, place)) {
           const from = Math.max(left, scale.x(substitute.span.from));
           const until = Math.min(right, scale.x(substitute.span.until));
           drawTile(pen, substitute, { ...area, left: from, right: until, isFirst: isFirst || substitute.span.from > span.from }, picture.look);
@@ -96,12 +96,12 @@ function drawTrack(pen: Pen, picture: TimelinePicture, track: Track, top: number
 }
 
 /** Returns tiles of other sizes that show a place until its own tile is there. */
-export function substitutes(tiles: Tiles, thread: number, { power, index }: TilePlace, width: number): LoadedTile[] {
+export function substitutes(tiles: Tiles, thread: number, { power, index }: TilePlace): LoadedTile[] {
   for (let up = 1; up <= 14; up++) {
-    const larger = tiles.get(TileStore.key(thread, { power: power + up, index: Math.floor(index / 2 ** up) }, width));
+    const larger = tiles.get(TileStore.key(thread, { power: power + up, index: Math.floor(index / 2 ** up) }, TILE_WIDTH));
     if (larger) return [larger];
   }
-  return [0, 1].flatMap((half) => tiles.get(TileStore.key(thread, { power: power - 1, index: 2 * index + half }, width)) ?? []);
+  return [0, 1].flatMap((half) => tiles.get(TileStore.key(thread, { power: power - 1, index: 2 * index + half }, TILE_WIDTH)) ?? []);
 }
 
 /** Collections, marks and what is missing stand behind the tracks. */

@@ -64,12 +64,16 @@ export interface TilePlace {
 /** The smallest tile spans 8 ns. */
 const SMALLEST_POWER = 3;
 
-/** Returns the power for a view: a tile spans at most the view and more than half of it. */
-export function powerFor(span: Span): number {
-  return Math.max(SMALLEST_POWER, Math.floor(Math.log2(length(span)) + 1e-12));
+/** Tiles have so many pixels, a power of two: then their pixels are those of the index. */
+export const TILE_WIDTH = 1024;
+
+/** Returns the power for a view of so many pixels: those of tiles are at most as wide, and more than half as wide. */
+export function powerFor(span: Span, pixels: number): number {
+  const power = Math.floor(Math.log2(length(span) / Math.max(1, pixels)) + 1e-12);
+  return Math.max(SMALLEST_POWER, power + Math.log2(TILE_WIDTH));
 }
 
-/** Returns the tiles of one size that a span touches: two or three for a view. */
+/** Returns the tiles of one size that a span touches. */
 export function placesFor(span: Span, power: number): TilePlace[] {
   const size = 2 ** power;
   const last = Math.ceil(span.until / size) - 1;

@@ -8,7 +8,7 @@ import { AXIS_HEIGHT, type Box, drawTimeline, substitutes } from '../draw/timeli
 import type { Theme } from '../pure/colour.ts';
 import { type FoundBox, findBox, middleBox, stepBox } from '../pure/focus.ts';
 import { Scale, around, gridOf, length, pan, zoom } from '../pure/span.ts';
-import { Kind, type Tile, placesFor, powerFor } from '../pure/tile.ts';
+import { Kind, TILE_WIDTH, type Tile, placesFor, powerFor } from '../pure/tile.ts';
 import { type Track, layoutTracks, visibleTracks } from '../pure/tracks.ts';
 import type { Session } from './session.ts';
 
@@ -25,7 +25,8 @@ export class TimelineModel {
   isSharp = false;
   /** The selected span while it is being dragged. */
   dragged: { from: number; until: number } | null = null;
-  private tileWidth = 1024;
+  /** Pixels of the screen that the picture is wide. */
+  private pixels = TILE_WIDTH;
   private palette: Palette | null = null;
   private readonly density = new Map<number, Lanes>();
   private densityKey = '';
@@ -58,8 +59,7 @@ export class TimelineModel {
   draw(pen: Pen, measure: Measure, theme: Theme, width: number, height: number, ratio: number): void {
     const { session, trace } = this;
     [this.width, this.height] = [width, height];
-    // A power of two, so that pixels are those of the index. A tile spans half of the view at least.
-    this.tileWidth = 2 ** Math.round(Math.log2(Math.max(128, width * ratio)));
+    this.pixels = width * ratio;
     const names = session.names[trace]!;
     if (this.palette?.theme !== theme) this.palette = new Palette(names, theme);
     const state = session.traceState(trace);
@@ -72,7 +72,7 @@ export class TimelineModel {
       selection: this.dragged ?? state.selection,
       tracks,
       scrollTop: this.scrollTop,
-      tileWidth: this.tileWidth,
+      power: powerFor(session.view(trace), this.pixels),
       tiles: session.tiles[trace]!,
       look: { palette: this.palette, names, measure, method: state.method },
       lanes: session.lanes[trace]!,
@@ -130,9 +130,9 @@ export class TimelineModel {
   private tilesOf(thread: number): Tile[] {
     const view = this.session.view(this.trace);
     const store = this.session.tiles[this.trace]!;
-    return placesFor(view, powerFor(view)).flatMap((place) => {
-      const own = store.get(Tiles.key(thread, place, this.tileWidth));
-      return (own ? [own] : substitutes(store, thread, place, this.tileWidth)).map(({ tile }) => tile);
+    return placesFor(view, powerFor(view, this.pixels)).flatMap((place) => {
+      const own = store.get(Tiles.key(thread, place, TILE_WIDTH));
+      return (own ? [own] : substitutes(store, thread, place)).map(({ tile }) => tile);
     });
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { byLevel, reduce, type Slices } from '../../src/pure/reduce.ts';
-import { TILE_MAGIC, boxAt, decodeTile, mergedRuns, placeSpan, placesFor, powerFor } from '../../src/pure/tile.ts';
+import { TILE_MAGIC, TILE_WIDTH, boxAt, decodeTile, mergedRuns, placeSpan, placesFor, powerFor } from '../../src/pure/tile.ts';
 import { stepBox } from '../../src/pure/focus.ts';
 
 function encoded(n: number): ArrayBuffer {
@@ -38,11 +38,16 @@ test('what is not a tile is refused', () => {
 
 test('tiles cover a view', () => {
   for (const view of [{ from: 0, until: 12.4e9 }, { from: 1_685_720_500.25, until: 1_685_721_070.5 }, { from: 3, until: 23 }]) {
-    const power = powerFor(view);
-    assert.ok(2 ** power <= view.until - view.from && 2 ** (power + 1) > view.until - view.from);
-    const places = placesFor(view, power);
-    assert.ok(places.length <= 3);
-    assert.ok(placeSpan(places[0]!).from <= view.from && placeSpan(places.at(-1)!).until >= view.until);
+    for (const pixels of [300, 1024, 1700, 5000]) {
+      const power = powerFor(view, pixels);
+      const ofTile = 2 ** power / TILE_WIDTH;
+      const ofScreen = (view.until - view.from) / pixels;
+      // The smallest tile spans 8 ns.
+      assert.ok(power === 3 || (ofTile <= ofScreen && 2 * ofTile > ofScreen));
+      const places = placesFor(view, power);
+      assert.ok(places.length <= (2 * pixels) / TILE_WIDTH + 2);
+      assert.ok(placeSpan(places[0]!).from <= view.from && placeSpan(places.at(-1)!).until >= view.until);
+    }
   }
 });
 
