@@ -81,7 +81,7 @@ pub use overview::{Collection, Counts, Overview};
 pub use search::Found;
 pub use slice::{Kind, Slice};
 pub use standalone::{MAX_SLICES, Page, PageError, Selection};
-pub use sums::{MethodSum, PathSum, Sums, ThreadSum};
+pub use sums::{Edge, Method, MethodSum, PathSum, SHORTER, Sums, ThreadSum};
 pub use tile::{Rectangle, Tile};
 pub use totals::Totals;
 pub use trace::Trace;

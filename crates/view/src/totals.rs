@@ -1,8 +1,10 @@
-//! What the calls of each method and thread took in a span.
+//! What calls took in a span, by method or by edge of the call graph, and by thread.
 
-use crate::index::{Index, OfThread, Place, ThreadMethods};
+use crate::index::{OfThread, ThreadTotals};
 use crate::remaining::Remaining;
-use crate::sums::{Between, Item, LastParts, MethodSum, ThreadSum, Worker, add_gap, items};
+use crate::sums::{
+    Between, Item, LastParts, MethodSum, Subject, ThreadSum, Worker, add_gap, items,
+};
 use crate::trace::Trace;
 use jtrail_formats::trail::Ending;
 use jtrail_model::{ThreadId, Timestamp};
@@ -12,16 +14,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the calls of each method and thread took in a span, as far as it has been summed up. Times
+/// What calls and threads took in a span, as far as it has been summed up. Times
 /// are cut to the span, and calls count where they begin, as in [`crate::Sums`].
 #[derive(Debug)]
-pub struct Totals {
+pub struct Totals<S> {
     span: [Timestamp; 2],
     /// The part of the span in which the trace has events.
     times: [Timestamp; 2],
     threads: Arc<BTreeSet<ThreadId>>,
     remaining: Remaining<Item>,
-    methods: FxHashMap<u32, MethodSum>,
+    sums: FxHashMap<S, MethodSum>,
     of_threads: BTreeMap<ThreadId, ThreadSum>,
     /// For each thread its parts, by segment. At the end, there are the last ones at most.
     parts: BTreeMap<(ThreadId, u32), Part>,
@@ -37,23 +39,23 @@ pub(crate) struct Part {
 }
 
 /// What was summed up of some segments.
-#[derive(Debug, Default)]
-struct Done {
-    methods: FxHashMap<u32, MethodSum>,
+#[derive(Debug)]
+struct Done<S> {
+    sums: FxHashMap<S, MethodSum>,
     parts: Vec<((ThreadId, u32), Part, ThreadSum)>,
 }
 
-impl Totals {
+#[expect(private_bounds, reason = "calls are summed up by Method or Edge")]
+impl<S: Subject> Totals<S> {
     /// Begins the sums of some threads in a span.
     pub fn new(trace: &Trace, span: [Timestamp; 2], threads: BTreeSet<ThreadId>) -> Self {
-        let has = |index: &Index, place: Place| index.has_methods(place);
-        let items = items(trace, &threads, span, has);
+        let items = items(trace, &threads, span, S::is_in);
         Self {
             span,
             times: trace.ended(span),
             threads: threads.into(),
             remaining: Remaining::new(items.into_iter()),
-            methods: FxHashMap::default(),
+            sums: FxHashMap::default(),
             of_threads: BTreeMap::new(),
             parts: BTreeMap::new(),
             last: LastParts::default(),
@@ -75,8 +77,7 @@ impl Totals {
             self.threads = threads.into();
         }
         self.times = trace.ended(self.span);
-        let has = |index: &Index, place: Place| index.has_methods(place);
-        let mut items = items(trace, &self.threads, self.span, has);
+        let mut items = items(trace, &self.threads, self.span, S::is_in);
         items.retain(|item| item.is_from(first));
         self.remaining.add(items);
         if self.share() >= 1.0 {
@@ -89,9 +90,9 @@ impl Totals {
         self.remaining.share()
     }
 
-    /// Returns what the calls of each method took, as far as it is known.
-    pub fn methods(&self) -> &FxHashMap<u32, MethodSum> {
-        &self.methods
+    /// Returns what the calls took, as far as it is known.
+    pub fn all(&self) -> &FxHashMap<S, MethodSum> {
+        &self.sums
     }
 
     /// Returns what each thread did, as far as it is known.
@@ -106,19 +107,22 @@ impl Totals {
     pub fn advance(&mut self, trace: &Trace, time: Duration) -> io::Result<()> {
         let (spans, threads) = ([self.span, self.times], Arc::clone(&self.threads));
         let index = trace.index();
-        let segment = |done: &mut Done, number: u32| -> io::Result<()> {
+        let segment = |done: &mut Done<S>, number: u32| -> io::Result<()> {
             let worker = Worker::new(spans, Arc::clone(&threads)).run(trace, number)?;
             done.add_worker(number, &worker);
             Ok(())
         };
-        let read = |item: &Item| -> io::Result<Done> {
-            let mut done = Done::default();
+        let read = |item: &Item| -> io::Result<Done<S>> {
+            let mut done = Done {
+                sums: FxHashMap::default(),
+                parts: Vec::new(),
+            };
             match (item, &index) {
                 (Item::Segment(number), _) => segment(&mut done, *number)?,
                 (Item::Node(place), Some(index)) => {
                     let [first, end] = index.segments(*place);
-                    match index.methods(*place)? {
-                        Some(methods) => done.add_node(first, methods, &threads),
+                    match S::read(index, *place)? {
+                        Some(totals) => done.add_node(first, totals, &threads),
                         // What is damaged in the index is still in the trail.
                         None => (first..end).try_for_each(|n| segment(&mut done, n))?,
                     }
@@ -137,9 +141,9 @@ impl Totals {
         Ok(())
     }
 
-    fn add(&mut self, done: Done) {
-        for (method, sum) in done.methods {
-            self.methods.entry(method).or_default().add(&sum);
+    fn add(&mut self, done: Done<S>) {
+        for (subject, sum) in done.sums {
+            self.sums.entry(subject).or_default().add(&sum);
         }
         for (key, part, sum) in done.parts {
             self.of_threads.entry(key.0).or_default().add(&sum);
@@ -162,17 +166,17 @@ impl Totals {
         let Some(found) = self.parts.get(&part) else {
             return;
         };
-        let busy = add_gap(&mut self.methods, &found.open[usize::from(is_end)], time);
+        let busy = add_gap(&mut self.sums, &found.open[usize::from(is_end)], time);
         if busy != 0 {
             self.of_threads.entry(part.0).or_default().pass(busy);
         }
     }
 }
 
-impl Done {
+impl<S: Subject> Done<S> {
     fn add_worker(&mut self, number: u32, worker: &Worker) {
-        for (method, sum) in worker.paths.methods() {
-            self.methods.entry(method).or_default().add(&sum);
+        for (subject, sum) in worker.paths.by() {
+            self.sums.entry(subject).or_default().add(&sum);
         }
         for (thread, part, sum) in &worker.parts {
             let open = part.innermost.map(|node| worker.paths.stack(node, 0));
@@ -182,11 +186,11 @@ impl Done {
         }
     }
 
-    fn add_node(&mut self, number: u32, all: ThreadMethods, threads: &BTreeSet<ThreadId>) {
-        let is_selected = |(id, _): &(ThreadId, OfThread)| threads.contains(id);
+    fn add_node(&mut self, number: u32, all: ThreadTotals<S>, threads: &BTreeSet<ThreadId>) {
+        let is_selected = |(id, _): &(ThreadId, OfThread<S>)| threads.contains(id);
         for (thread, of_thread) in all.0.into_iter().filter(is_selected) {
-            for (method, sum) in of_thread.methods {
-                self.methods.entry(method).or_default().add(&sum);
+            for (subject, sum) in of_thread.sums {
+                self.sums.entry(subject).or_default().add(&sum);
             }
             let (times, open) = (of_thread.times, of_thread.open);
             self.parts

@@ -6,8 +6,8 @@ mod facts;
 use jtrail_formats::Format;
 use jtrail_model::*;
 use jtrail_view::{
-    Counts, IndexSizes, Kind, MethodSum, NO_METHOD, Overview, PathSum, Rectangle, Slice, Sums,
-    ThreadSum, Tile, Totals, Trace,
+    Counts, Edge, IndexSizes, Kind, Method, MethodSum, NO_METHOD, Overview, PathSum, Rectangle,
+    SHORTER, Slice, Sums, ThreadSum, Tile, Totals, Trace,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -308,6 +308,8 @@ impl Maker {
 struct Expected {
     paths: BTreeMap<Vec<u64>, PathSum>,
     methods: BTreeMap<u64, MethodSum>,
+    /// By caller and callee.
+    edges: BTreeMap<(Option<u64>, u64), MethodSum>,
     threads: BTreeMap<u64, ThreadSum>,
 }
 
@@ -344,7 +346,17 @@ impl Maker {
                     .filter(|s| s.level == call.level + 1)
                     .map(|s| time(s))
                     .sum();
-                let began = u64::from((from..until).contains(&call.begin));
+                let begins = |s: &Made| u64::from((from..until).contains(&s.begin));
+                let began = begins(call);
+                let below = || {
+                    let all = calls[place + 1..].iter();
+                    all.take_while(|s| s.level > call.level)
+                };
+                let direct = below().filter(|s| s.level == call.level + 1);
+                let records = [
+                    began + direct.map(|s| begins(s)).sum::<u64>(),
+                    began + 2 * below().map(|s| begins(s)).sum::<u64>(),
+                ];
                 let sum = expected.paths.entry(key).or_default();
                 sum.calls += began;
                 sum.self_time += time(call) - callees;
@@ -353,9 +365,20 @@ impl Maker {
                 of_method.self_time += time(call) - callees;
                 if path.iter().all(|s| s.method != Some(method)) {
                     of_method.total += time(call);
+                    of_method.records[1] += records[1];
                 }
+                of_method.records[0] += records[0];
+                let caller = path.iter().rev().find_map(|s| s.method);
+                let of_edge = expected.edges.entry((caller, method)).or_default();
+                of_edge.add(&MethodSum {
+                    calls: began,
+                    self_time: time(call) - callees,
+                    total: time(call),
+                    records,
+                });
                 let of_thread = expected.threads.entry(thread).or_default();
                 of_thread.calls += began;
+                of_thread.outermost += if path.is_empty() { began } else { 0 };
                 of_thread.busy += if call.level == 0 { time(call) } else { 0 };
             }
         }
@@ -363,6 +386,7 @@ impl Maker {
         expected
             .methods
             .retain(|_, sum| *sum != MethodSum::default());
+        expected.edges.retain(|_, sum| *sum != MethodSum::default());
         expected
             .threads
             .retain(|_, sum| *sum != ThreadSum::default());
@@ -430,11 +454,21 @@ fn sums(trace: &Trace, threads: &BTreeSet<ThreadId>, span: [i64; 2]) -> Expected
         paths.push(path.clone());
         found.paths.insert(path, sums.path(node));
     }
-    let mut totals = Totals::new(trace, span, threads.clone());
+    let mut totals: Totals<Method> = Totals::new(trace, span, threads.clone());
     totals.advance(trace, Time::MAX).expect("sums");
     assert_eq!(totals.share(), 1.0);
-    let methods = totals.methods().iter();
-    found.methods = methods.map(|(method, sum)| (id(*method), *sum)).collect();
+    let methods = totals.all().iter();
+    found.methods = methods.map(|(method, sum)| (id(method.0), *sum)).collect();
+    let mut edges: Totals<Edge> = Totals::new(trace, span, threads.clone());
+    edges.advance(trace, Time::MAX).expect("sums");
+    assert_eq!(edges.share(), 1.0);
+    assert_eq!(edges.threads(), totals.threads());
+    let caller = |edge: &Edge| (edge.caller != NO_METHOD).then(|| id(edge.caller));
+    let all = edges.all().iter();
+    found.edges = all
+        .map(|(edge, sum)| ((caller(edge), id(edge.callee)), *sum))
+        .collect();
+    found.edges.retain(|_, sum| *sum != MethodSum::default());
     let of_threads = totals.threads().iter();
     found.threads = of_threads
         .map(|(id, sum)| (id.0, ThreadSum { levels: 0, ..*sum }))
@@ -443,6 +477,73 @@ fn sums(trace: &Trace, threads: &BTreeSet<ThreadId>, span: [i64; 2]) -> Expected
     found.methods.retain(|_, sum| *sum != MethodSum::default());
     found.threads.retain(|_, sum| *sum != ThreadSum::default());
     found
+}
+
+/// Checks the sums of the longest paths against those of all: what a path lacks, it has as shorter
+/// calls, which belong to its callers. Returns true if some are there.
+fn assert_longest(
+    trace: &Trace,
+    threads: &BTreeSet<ThreadId>,
+    span: [i64; 2],
+    expected: &BTreeMap<Vec<u64>, PathSum>,
+) -> bool {
+    let times = span.map(|ns| Timestamp(START + ns));
+    let mut sums = Sums::from_segments(trace, times, threads.clone(), 0);
+    sums.advance(trace, Time::MAX).expect("sums");
+    let tree = sums.tree();
+    let all_time = |all: &mut dyn Iterator<Item = PathSum>| -> (u64, i64) {
+        all.fold((0, 0), |(calls, time), sum| {
+            (calls + sum.calls, time + sum.self_time)
+        })
+    };
+    let nodes = 1..tree.len() as u32;
+    assert_eq!(
+        all_time(&mut nodes.clone().map(|node| sums.path(node))),
+        all_time(&mut expected.values().copied()),
+        "{span:?}"
+    );
+    let totals = sums.totals();
+    let mut has_shorter = false;
+    // By node: its path, and what may be missing there.
+    let mut known = vec![(Some(Vec::new()), (0, 0))];
+    for node in nodes.clone() {
+        let (path, mut missing) = known[tree.parent(node) as usize].clone();
+        if tree.frame(node) == SHORTER {
+            has_shorter = true;
+            known.push((None, missing));
+            continue;
+        }
+        let parent = tree.parent(node);
+        let rest = nodes
+            .clone()
+            .filter(|n| tree.parent(*n) == parent && tree.frame(*n) == SHORTER);
+        for shorter in rest {
+            let deeper = nodes.clone().filter(|n| tree.parent(*n) == shorter);
+            let calls: u64 = deeper.map(|n| sums.path(n).calls).sum();
+            missing.0 += sums.path(shorter).calls + calls;
+            missing.1 += totals[shorter as usize];
+        }
+        let mut path: Vec<u64> = path.expect("no longer path is below shorter ones");
+        path.push(trace.method(tree.frame(node)).expect("a method").0);
+        let below = |other: &&Vec<u64>| other.starts_with(&path);
+        let total: i64 = expected
+            .keys()
+            .filter(below)
+            .map(|key| expected[key].self_time)
+            .sum();
+        let calls = expected.get(&path).map_or(0, |sum| sum.calls);
+        let (found, found_calls) = (totals[node as usize], sums.path(node).calls);
+        assert!(
+            found <= total && total <= found + missing.1,
+            "{path:?} {span:?}"
+        );
+        assert!(
+            found_calls <= calls && calls <= found_calls + missing.0,
+            "{path:?} {span:?}"
+        );
+        known.push((Some(path), missing));
+    }
+    has_shorter
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -582,6 +683,46 @@ fn assert_same(found: &[Rectangle], expected: &[Rectangle], span: [i64; 2], what
     }
 }
 
+#[test]
+fn sums_of_the_longest_paths_are_bounds_of_those_of_all() {
+    let mut actions = Vec::new();
+    for step in 0..600_u64 {
+        let method = 1 + (step * step / 7) % 5;
+        let action = match (step * 31 + step / 5) % 9 {
+            0..=3 => Action::Enter(method),
+            4..=6 => Action::Leave,
+            _ => Action::Sample,
+        };
+        actions.push((1 + step % THREADS, 1 + (step % 17) as i64, action));
+        if step % 40 == 39 {
+            actions.push((1, 1, Action::Flush));
+        }
+    }
+    let maker = Maker::default().run(&actions);
+    let (_file, trace) = maker.open();
+    let threads = (1..=THREADS).map(ThreadId).collect();
+    let span = [0, maker.now + 1];
+    let expected = maker.sums(&threads, span);
+    assert!(expected.paths.len() > 50);
+    let mut has_shorter = Vec::new();
+    for longest_paths in [0, 50_000, 100_000, 3_000_000] {
+        let mut index = tempfile::NamedTempFile::new().expect("a file");
+        let sizes = IndexSizes {
+            block: 1,
+            paths: 0,
+            longest_paths,
+            all: 30_000_000,
+            ..IndexSizes::default()
+        };
+        let is_complete = trace.write_index(sizes, &mut index, |_| true);
+        assert!(is_complete.expect("an index"));
+        assert!(trace.use_index(index.path()).expect("read"));
+        has_shorter.push(assert_longest(&trace, &threads, span, &expected.paths));
+        assert_eq!(sums(&trace, &threads, span), expected);
+    }
+    assert_eq!(has_shorter, [false, true, true, false]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -617,6 +758,7 @@ proptest! {
         block in 1..2000_u64,
         pictures in 1_000..3_000_000_u64,
         sums in 0..3_000_000_u64,
+        longest_paths in 0..3_000_000_u64,
     ) {
         let maker = Maker::default().run(&actions);
         let (_file, trace) = maker.open();
@@ -625,7 +767,9 @@ proptest! {
             block,
             pictures,
             methods: sums,
+            edges: sums,
             paths: 3_000_000 - sums,
+            longest_paths,
             ..IndexSizes::default()
         };
         let is_complete = trace.write_index(sizes, &mut index, |_| true).expect("an index");
@@ -639,7 +783,9 @@ proptest! {
             let times = span.map(|ns| Timestamp(START + ns));
             for threads in [1..=THREADS, 2..=2] {
                 let threads: BTreeSet<ThreadId> = threads.map(ThreadId).collect();
-                prop_assert_eq!(self::sums(&trace, &threads, span), maker.sums(&threads, span), "{:?}", span);
+                let expected = maker.sums(&threads, span);
+                assert_longest(&trace, &threads, span, &expected.paths);
+                prop_assert_eq!(self::sums(&trace, &threads, span), expected, "{:?}", span);
             }
             let count = 1 << width;
             if let Some(overview) = Overview::of_index(&trace, times, count).expect("read") {

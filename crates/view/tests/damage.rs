@@ -6,8 +6,8 @@ use jtrail_formats::trail::Ending;
 use jtrail_model::*;
 use jtrail_view::api::{Opened, Session, Status};
 use jtrail_view::{
-    Gap, Kind, MethodSum, NO_METHOD, Overview, Rectangle, Slice, Sums, ThreadSum, Tile, Totals,
-    Trace,
+    Gap, Kind, Method, MethodSum, NO_METHOD, Overview, Rectangle, Slice, Sums, ThreadSum, Tile,
+    Totals, Trace,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -279,13 +279,13 @@ impl Figures {
         for part in parts.iter().filter(|part| part[0] < part[1]) {
             let span = part.map(|ns| Timestamp(START + ns));
             let threads = BTreeSet::from([ThreadId(thread)]);
-            let mut totals = Totals::new(trace, span, threads.clone());
+            let mut totals: Totals<Method> = Totals::new(trace, span, threads.clone());
             totals.advance(trace, Time::MAX).expect("sums");
             assert_eq!(totals.share(), 1.0);
-            for (method, sum) in totals.methods() {
+            for (method, sum) in totals.all() {
                 let of_method = all
                     .methods
-                    .entry(trace.method(*method).expect("a method").0);
+                    .entry(trace.method(method.0).expect("a method").0);
                 let of_method = of_method.or_default();
                 of_method.calls += sum.calls;
                 of_method.self_time += sum.self_time;

@@ -142,6 +142,11 @@ impl Opened {
                 totals.grow(trace, first, all(selected));
             }
         });
+        each(&mut self.edges, |(span, selected), edges| {
+            if span[1] > from {
+                edges.grow(trace, first, all(selected));
+            }
+        });
         each(&mut self.overviews, |(span, ..), overview| {
             if span[1] > from {
                 overview.grow(trace, first);
@@ -171,6 +176,7 @@ impl Opened {
         self.others = Mutex::new(others(trace));
         self.sums = Kept::default();
         self.totals = Kept::default();
+        self.edges = Kept::default();
         self.overviews = Kept::default();
         self.events = Kept::default();
         self.occurrences = Kept::default();

@@ -7,7 +7,7 @@ use super::{Fault, TIME};
 use crate::classes::Classes;
 use crate::slice::LATER;
 use crate::standalone::Part;
-use crate::{Events, Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
+use crate::{Edge, Events, Method, Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
 use jtrail_analysis::Analysis;
 use jtrail_model::{ClassId, ObjectId, ThreadId, Timestamp};
 use parking_lot::{Mutex, RwLock};
@@ -146,11 +146,12 @@ pub struct Opened {
     /// Which share of the index is ready, in millionths.
     indexed: AtomicU32,
     /// The sums of the whole trace, or of the part.
-    pub(super) whole: Mutex<Arc<Mutex<Totals>>>,
+    pub(super) whole: Mutex<Arc<Mutex<Totals<Method>>>>,
     /// All other events of the whole trace, or of the part.
     pub(super) others: Mutex<Overview>,
     pub(super) sums: Kept<([Timestamp; 2], Vec<ThreadId>), Sums>,
-    pub(super) totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals>,
+    pub(super) totals: Kept<([Timestamp; 2], Vec<ThreadId>), Totals<Method>>,
+    pub(super) edges: Kept<([Timestamp; 2], Vec<ThreadId>), Totals<Edge>>,
     pub(super) overviews: Kept<([Timestamp; 2], usize, Vec<ThreadId>), Overview>,
     pub(super) events: Kept<([Timestamp; 2], Vec<ThreadId>), Events>,
     /// Overviews that the index has made.
@@ -210,6 +211,7 @@ impl Opened {
             writer: None,
             sums: Kept::default(),
             totals: Kept::default(),
+            edges: Kept::default(),
             overviews: Kept::default(),
             counts: Kept::default(),
             events: Kept::default(),
@@ -276,7 +278,7 @@ impl Opened {
     }
 
     /// Returns the sums of the whole trace, as far as they have been made.
-    pub(super) fn whole(&self) -> Arc<Mutex<Totals>> {
+    pub(super) fn whole(&self) -> Arc<Mutex<Totals<Method>>> {
         Arc::clone(&self.whole.lock())
     }
 
@@ -411,7 +413,11 @@ impl Opened {
     }
 
     /// Returns the sums by method of some threads in a span; of all if there are none.
-    pub(super) fn totals(&self, span: [Timestamp; 2], threads: &[ThreadId]) -> Arc<Mutex<Totals>> {
+    pub(super) fn totals(
+        &self,
+        span: [Timestamp; 2],
+        threads: &[ThreadId],
+    ) -> Arc<Mutex<Totals<Method>>> {
         let [first, last] = self.trace.span();
         if threads.is_empty() && span[0] <= first && span[1] >= last {
             return self.whole();
@@ -419,6 +425,18 @@ impl Opened {
         let span = self.open_ended(span);
         let new = || Totals::new(&self.trace, span, self.or_all(threads));
         kept(&self.totals, (span, threads.to_vec()), new)
+    }
+
+    /// Returns the sums by edge of the call graph of some threads in a span; of all if there are
+    /// none.
+    pub(super) fn edges(
+        &self,
+        span: [Timestamp; 2],
+        threads: &[ThreadId],
+    ) -> Arc<Mutex<Totals<Edge>>> {
+        let span = self.open_ended(span);
+        let new = || Totals::new(&self.trace, span, self.or_all(threads));
+        kept(&self.edges, (span, threads.to_vec()), new)
     }
 
     fn or_all(&self, threads: &[ThreadId]) -> BTreeSet<ThreadId> {
@@ -534,7 +552,7 @@ impl Opened {
 }
 
 /// Begins the sums of a whole trace.
-pub(super) fn whole(trace: &Trace) -> Arc<Mutex<Totals>> {
+pub(super) fn whole(trace: &Trace) -> Arc<Mutex<Totals<Method>>> {
     let threads = trace.threads().collect();
     let span = [trace.span()[0], LATER];
     Arc::new(Mutex::new(Totals::new(trace, span, threads)))

@@ -7,11 +7,11 @@ use super::longest::length;
 use super::query::Query;
 use super::session::Opened;
 use super::{Answer, Fault, TIME, calls};
-use crate::{Collection, Events, MethodSum, ThreadSum, net};
+use crate::{Collection, Events, MethodSum, ThreadSum};
 use jtrail_model::{Cost, ThreadId, Timestamp};
 use rows::{Column, Table};
-use rustc_hash::FxHashMap;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Number of waits for which the object and what its owner does are looked up.
 const MAX_SHOWN: usize = 200;
@@ -26,35 +26,35 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
         _ => Cost::default(),
     };
     let (table, share) = match what {
-        "methods" | "threads" if cost.record == 0 => {
+        "methods" | "threads" => {
             let totals = opened.totals(span, &threads);
             let mut totals = totals.lock();
             totals.advance(&opened.trace, TIME)?;
             let table = match what {
-                "methods" => methods(totals.methods()),
-                _ => by_thread(opened, totals.threads().iter()),
+                "methods" => methods(totals.all().iter().map(|(of, sum)| (of.0, sum.net(cost)))),
+                _ => by_thread(opened, totals.threads(), cost),
             };
             (table, totals.share())
         }
-        "methods" | "threads" | "callers" | "callees" | "tree" => {
+        "callers" | "callees" => {
+            let method: u32 = query.number("method")?;
+            let edges = opened.edges(span, &threads);
+            let mut edges = edges.lock();
+            edges.advance(&opened.trace, TIME)?;
+            let of_method = edges.all().iter().filter_map(|(edge, sum)| {
+                let (own, other) = match what {
+                    "callees" => (edge.caller, edge.callee),
+                    _ => (edge.callee, edge.caller),
+                };
+                (own == method).then(|| (other, sum.net(cost)))
+            });
+            (methods(of_method), edges.share())
+        }
+        "tree" => {
             let sums = opened.sums(span, &threads);
             let mut sums = sums.lock();
             sums.advance(&opened.trace, TIME)?;
-            let table = match what {
-                "methods" => methods(&net::methods(&sums, cost)),
-                "threads" => {
-                    let threads = net::threads(&sums, cost);
-                    by_thread(opened, threads.iter().map(|(id, sum)| (id, sum)))
-                }
-                "tree" => return Ok(Answer::json(&paths::tree(&sums, cost, query)?)),
-                _ => methods(&paths::related(
-                    &sums,
-                    cost,
-                    query.number("method")?,
-                    what == "callees",
-                )),
-            };
-            (table, sums.share())
+            return Ok(Answer::json(&paths::tree(&sums, cost, query)?));
         }
         "allocations" | "exceptions" => {
             let events = opened.events(span, &threads);
@@ -89,8 +89,8 @@ pub(super) fn table(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
 }
 
 /// Returns the table of methods, the one with the most self time first.
-fn methods(sums: &FxHashMap<u32, MethodSum>) -> Table {
-    let sums = sums.iter().filter(|(_, sum)| **sum != MethodSum::default());
+fn methods(sums: impl Iterator<Item = (u32, MethodSum)>) -> Table {
+    let sums = sums.filter(|(_, sum)| *sum != MethodSum::default());
     Table {
         columns: vec![
             Column::new("method", "method"),
@@ -112,18 +112,17 @@ fn methods(sums: &FxHashMap<u32, MethodSum>) -> Table {
     }
 }
 
-fn by_thread<'t>(
-    opened: &Opened,
-    rows: impl Iterator<Item = (&'t ThreadId, &'t ThreadSum)>,
-) -> Table {
+fn by_thread(opened: &Opened, sums: &BTreeMap<ThreadId, ThreadSum>, cost: Cost) -> Table {
     Table {
         columns: vec![
             Column::new("thread", "thread"),
             Column::new("calls", "count"),
             Column::new("busy", "ns"),
         ],
-        rows: rows
-            .map(|(id, sum)| vec![json!(opened.number(*id)), json!(sum.calls), json!(sum.busy)])
+        rows: sums
+            .iter()
+            .map(|(id, sum)| (opened.number(*id), sum.net(cost)))
+            .map(|(thread, sum)| vec![json!(thread), json!(sum.calls), json!(sum.busy)])
             .collect(),
         order: 2,
     }

@@ -4,7 +4,7 @@ use super::pictures::MAX_MISSING;
 use super::query::Query;
 use super::session::{Known, Opened, Session};
 use super::{Answer, Fault, TIME};
-use crate::ThreadSum;
+use crate::{MethodSum, ThreadSum};
 use jtrail_formats::trail::Ending;
 use serde_json::{Map, Value, json};
 
@@ -171,15 +171,15 @@ pub(super) fn find(opened: &Opened, query: &Query) -> Result<Answer, Fault> {
     let sums = opened.whole();
     let mut sums = sums.lock();
     sums.advance(&opened.trace, TIME)?;
-    let mut found: Vec<_> = sums
-        .methods()
-        .iter()
+    let all = sums.all().iter();
+    let mut found: Vec<(u32, &MethodSum)> = all
+        .map(|(method, sum)| (method.0, sum))
         .filter(|(method, _)| {
-            let [class, name, _] = method_name(opened, **method);
+            let [class, name, _] = method_name(opened, *method);
             format!("{class}.{name}").to_lowercase().contains(&text)
         })
         .collect();
-    found.sort_by_key(|(method, sum)| (std::cmp::Reverse(sum.total), **method));
+    found.sort_by_key(|(method, sum)| (std::cmp::Reverse(sum.total), *method));
     let methods: Vec<Value> = found
         .into_iter()
         .take(MAX_FOUND)

@@ -3,21 +3,21 @@
 //! Workers read the segments and sum each one up. The calling thread joins their summaries: to
 //! blocks of about a MiB of the trail, and each four nodes to one of the level above.
 
-use super::encode::{DetailColumns, LaneColumns, MethodColumns, PathColumns, SliceRow, pack};
+use super::encode::{DetailColumns, LaneColumns, PathColumns, SliceRow, TotalColumns, pack};
 use super::events::EventColumns;
 use super::facts::Facts;
 use super::file::{
     Across, Directory, Entry, Fingerprint, OfThreads, Output, Reasons, Section, since,
 };
 use super::lanes::Spread;
-use super::methods::{OfThread, ThreadMethods};
 use super::node::{Estimate, Node};
 use super::readings::ReadingColumns;
 use super::room::{IndexSizes, Taken, millionths};
 use super::summary::{Summary, wait};
+use super::totals::{OfThread, ThreadTotals};
 use crate::events::Sites;
 use crate::slice::{EARLIER, LATER, Slice};
-use crate::sums::ThreadSum;
+use crate::sums::{Method, Subject, ThreadSum};
 use crate::trace::Trace;
 use jtrail_model::{ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -54,7 +54,8 @@ pub(super) fn build(
         block: None,
         open: Vec::new(),
         directory: Directory::default(),
-        sum_bytes: [0; 2],
+        sum_bytes: [0; 3],
+        bytes_per_path: 3.0,
         taken: BytesOf::default(),
         sites: Sites::default(),
         waits: FxHashMap::default(),
@@ -132,8 +133,11 @@ struct Builder<'t, W> {
     /// By level, the node that is being made above it, and how many nodes it has.
     open: Vec<Option<(Node, usize)>>,
     directory: Directory,
-    /// Bytes of all sums by method and by call path so far.
-    sum_bytes: [u64; 2],
+    /// Bytes of all sums by method, by edge and by call path so far, without those of the longest
+    /// paths.
+    sum_bytes: [u64; 3],
+    /// How many bytes a call path took in the last node.
+    bytes_per_path: f64,
     /// Bytes of other parts so far.
     taken: BytesOf,
     /// Sites of exceptions.
@@ -256,6 +260,9 @@ impl<W: Write> Builder<'_, W> {
         self.estimate.learn(node, bytes as usize);
         self.taken.pictures.add(bytes, level);
         let calls = self.calls(node, level)?;
+        let methods = self.totals(node, &node.methods, 0)?;
+        let edges = self.totals(node, &node.edges, 1)?;
+        let (paths, has_all_paths) = self.paths(node, level)?;
         Ok(Entry {
             segments: node.segments,
             times: node
@@ -265,8 +272,10 @@ impl<W: Write> Builder<'_, W> {
             lane_power: node.lane_bins.power,
             threads,
             lanes,
-            methods: self.methods(node)?,
-            paths: self.paths(node)?,
+            methods,
+            edges,
+            paths,
+            has_all_paths,
             readings: self.readings(node, level)?,
             events: self.events(node, level)?,
             waits: self.waits(node, level)?,
@@ -275,30 +284,56 @@ impl<W: Write> Builder<'_, W> {
         })
     }
 
-    /// Writes the sums by method of a node, if there is room.
-    fn methods(&mut self, node: &Node) -> io::Result<Option<Section>> {
-        let count: usize = node.methods.0.values().map(|of| of.methods.len()).sum();
-        let room = self.room(node, self.sum_bytes[0], self.sizes.methods);
-        let columns = || MethodColumns::new(&node.methods, self.origin());
+    /// Writes the sums by method (`which` is 0) or by edge (1) of a node, if there is room.
+    fn totals<S: Subject>(
+        &mut self,
+        node: &Node,
+        totals: &ThreadTotals<S>,
+        which: usize,
+    ) -> io::Result<Option<Section>> {
+        let count: usize = totals.0.values().map(|of| of.sums.len()).sum();
+        let part = [self.sizes.methods, self.sizes.edges][which];
+        let room = self.room(node, self.sum_bytes[which], part);
+        let columns = || TotalColumns::new(totals, self.origin());
         let Some(packed) = packed(count, room, columns) else {
             return Ok(None);
         };
-        self.sum_bytes[0] += packed.len() as u64;
+        self.sum_bytes[which] += packed.len() as u64;
         self.out.bytes(&packed).map(Some)
     }
 
-    /// Writes the sums by call path of a node, if there is room.
-    fn paths(&mut self, node: &Node) -> io::Result<Option<Section>> {
-        let Some(paths) = &node.paths else {
-            return Ok(None);
-        };
-        let room = self.room(node, self.sum_bytes[1], self.sizes.paths);
-        let columns = || PathColumns::new(paths, self.origin());
-        let Some(packed) = packed(paths.sums.tree.len(), room, columns) else {
-            return Ok(None);
-        };
-        self.sum_bytes[1] += packed.len() as u64;
-        self.out.bytes(&packed).map(Some)
+    /// Writes the sums by call path of a node; those of the longest ones, if there is no room for
+    /// each. Also returns whether all are there.
+    fn paths(&mut self, node: &Node, level: usize) -> io::Result<(Option<Section>, bool)> {
+        let paths = &node.paths;
+        let has_all = paths.sums.has_all();
+        if has_all {
+            let room = self.room(node, self.sum_bytes[2], self.sizes.paths);
+            let columns = || PathColumns::new(paths, self.origin());
+            if let Some(packed) = packed(paths.sums.tree.len(), room, columns) {
+                self.sum_bytes[2] += packed.len() as u64;
+                return Ok((Some(self.out.bytes(&packed)?), true));
+            }
+        }
+        // The trail has those of blocks, and reading it there takes little time.
+        if level == 0 {
+            return Ok((None, false));
+        }
+        let own = millionths(node.bytes, self.sizes.longest_paths) >> (level - 1).min(62);
+        let room = own.min(self.rest(node));
+        let mut count = (room as f64 / self.bytes_per_path) as usize;
+        for _ in 0..4 {
+            let longest = paths.longest(count);
+            let packed = pack(&PathColumns::new(&longest, self.origin())).unwrap_or_default();
+            let size = packed.len() as f64;
+            self.bytes_per_path = size / longest.sums.tree.len() as f64;
+            if packed.len() as u64 <= room && !packed.is_empty() {
+                let has_all = has_all && longest.sums.has_all();
+                return Ok((Some(self.out.bytes(&packed)?), has_all));
+            }
+            count = (0.9 * count as f64 * (room as f64 / size).min(1.0)) as usize;
+        }
+        Ok((None, false))
     }
 
     /// Returns the position of the end of a node in the trail.
@@ -388,9 +423,9 @@ impl<W: Write> Builder<'_, W> {
 
     /// Returns what each thread does in the whole trace. The calls that are open after a thread's
     /// last event last up to the trace's end.
-    fn whole(&self, methods: &ThreadMethods) -> BTreeMap<ThreadId, ThreadSum> {
+    fn whole(&self, methods: &ThreadTotals<Method>) -> BTreeMap<ThreadId, ThreadSum> {
         let [_, last] = self.trace.ended(self.trace.span());
-        let of_thread = |(id, of): (&ThreadId, &OfThread)| {
+        let of_thread = |(id, of): (&ThreadId, &OfThread<Method>)| {
             let mut sum = of.sum;
             if !of.open[1].is_empty() {
                 sum.pass(last.0.saturating_sub(of.times[1]).max(0));

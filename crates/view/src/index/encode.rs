@@ -2,12 +2,13 @@
 
 use super::bins::{Cell, Detail, MAX_LEVELS};
 use super::lanes::Lanes;
-use super::methods::{OfThread, ThreadMethods};
 use super::paths::ThreadPaths;
+use super::totals::{OfThread, ThreadTotals};
 use crate::overview::Counts;
 use crate::slice::{Kind, Slice};
-use crate::sums::{MethodSum, Part, PathSum, ThreadSum};
+use crate::sums::{MethodSum, Part, PathSum, Subject, ThreadSum};
 use jtrail_model::{ThreadId, Timestamp};
+use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -322,7 +323,7 @@ pub(super) struct PathColumns {
     times: Vec<[i64; 2]>,
     innermost: Vec<[u32; 2]>,
     of_sums: Vec<u64>,
-    sums: Vec<(u64, i64, u32)>,
+    sums: Vec<SumRow>,
 }
 
 impl PathColumns {
@@ -348,7 +349,7 @@ impl PathColumns {
         }
         for (thread, sum) in &paths.of_threads {
             columns.of_sums.push(thread.0);
-            columns.sums.push((sum.calls, sum.busy, sum.levels));
+            columns.sums.push(sum_row(sum));
         }
         columns
     }
@@ -388,94 +389,124 @@ impl PathColumns {
                 .parts
                 .insert(ThreadId(*thread), Part { times, innermost });
         }
-        for (thread, (calls, busy, levels)) in self.of_sums.iter().zip(&self.sums) {
-            let sum = ThreadSum {
-                calls: *calls,
-                busy: *busy,
-                levels: *levels,
-            };
-            paths.of_threads.insert(ThreadId(*thread), sum);
+        for (thread, sum) in self.of_sums.iter().zip(&self.sums) {
+            paths.of_threads.insert(ThreadId(*thread), sum_of(*sum));
         }
         Some(paths)
     }
 }
 
-/// [`ThreadMethods`].
+/// [`ThreadTotals`].
 #[derive(Serialize, Deserialize, Default)]
-pub(super) struct MethodColumns {
+pub(super) struct TotalColumns {
     threads: Vec<u64>,
     /// By thread.
     times: Vec<[i64; 2]>,
-    sums: Vec<(u64, i64, u32)>,
+    sums: Vec<SumRow>,
     open: Vec<[Vec<u32>; 2]>,
     counts: Vec<u32>,
     /// Differences within a thread.
+    callers: Vec<u32>,
+    /// Differences of those with the same caller.
     methods: Vec<u32>,
     calls: Vec<u64>,
     self_times: Vec<i64>,
+    /// Differences to those in self times.
     totals: Vec<i64>,
+    /// Differences to the numbers of calls.
+    records: Vec<u64>,
+    /// Differences to those in self times.
+    total_records: Vec<u64>,
 }
 
-impl MethodColumns {
-    pub(super) fn new(methods: &ThreadMethods, origin: Timestamp) -> Self {
+impl TotalColumns {
+    pub(super) fn new<S: Subject>(totals: &ThreadTotals<S>, origin: Timestamp) -> Self {
         let mut columns = Self::default();
-        for (thread, of_thread) in &methods.0 {
+        for (thread, of_thread) in &totals.0 {
             columns.threads.push(thread.0);
             let [first, last] = of_thread.times;
             let times = [first.wrapping_sub(origin.0), last.wrapping_sub(first)];
             columns.times.push(times);
-            let sum = of_thread.sum;
-            columns.sums.push((sum.calls, sum.busy, sum.levels));
+            columns.sums.push(sum_row(&of_thread.sum));
             columns.open.push(of_thread.open.clone());
-            columns.counts.push(of_thread.methods.len() as u32);
-            let mut all: Vec<_> = of_thread.methods.iter().collect();
-            all.sort_unstable_by_key(|(method, _)| **method);
-            let mut before = 0;
-            for (method, sum) in all {
-                columns.methods.push(method - before);
-                before = *method;
+            columns.counts.push(of_thread.sums.len() as u32);
+            let numbers = |(subject, sum): (&S, _)| (subject.numbers(), sum);
+            let mut all: Vec<([u32; 2], &MethodSum)> = of_thread.sums.iter().map(numbers).collect();
+            all.sort_unstable_by_key(|(numbers, _)| *numbers);
+            let mut before = [0; 2];
+            for ([caller, method], sum) in all {
+                if caller != before[0] {
+                    before[1] = 0;
+                }
+                columns.callers.push(caller - before[0]);
+                columns.methods.push(method - before[1]);
+                before = [caller, method];
                 columns.calls.push(sum.calls);
                 columns.self_times.push(sum.self_time);
                 columns.totals.push(sum.total.wrapping_sub(sum.self_time));
+                let [own, total] = sum.records;
+                columns.records.push(own.wrapping_sub(sum.calls));
+                columns.total_records.push(total.wrapping_sub(own));
             }
         }
         columns
     }
 
     /// Returns the sums; `None` if the columns do not fit together.
-    pub(super) fn methods(self, origin: Timestamp) -> Option<ThreadMethods> {
-        let mut all = ThreadMethods::default();
-        let mut open = self.open.into_iter();
+    pub(super) fn totals<S: Subject>(&self, origin: Timestamp) -> Option<ThreadTotals<S>> {
+        let mut all = ThreadTotals::default();
+        let mut open = self.open.iter();
         let mut at = 0;
         for (place, thread) in self.threads.iter().enumerate() {
-            let mut of_thread = OfThread {
-                open: open.next()?,
-                ..OfThread::default()
-            };
             let [first, length] = *self.times.get(place)?;
             let first = first.wrapping_add(origin.0);
-            of_thread.times = [first, first.wrapping_add(length)];
-            let (calls, busy, levels) = *self.sums.get(place)?;
-            of_thread.sum = ThreadSum {
-                calls,
-                busy,
-                levels,
+            let mut of_thread = OfThread {
+                sums: FxHashMap::default(),
+                sum: sum_of(*self.sums.get(place)?),
+                times: [first, first.wrapping_add(length)],
+                open: open.next()?.clone(),
             };
-            let mut method = 0_u32;
+            let mut before = [0_u32; 2];
             for _ in 0..*self.counts.get(place)? {
-                method = method.wrapping_add(*self.methods.get(at)?);
-                let self_time = *self.self_times.get(at)?;
-                let sum = MethodSum {
-                    calls: *self.calls.get(at)?,
-                    self_time,
-                    total: self.totals.get(at)?.wrapping_add(self_time),
-                };
-                of_thread.methods.insert(method, sum);
+                let more = *self.callers.get(at)?;
+                if more != 0 {
+                    before = [before[0].wrapping_add(more), 0];
+                }
+                before[1] = before[1].wrapping_add(*self.methods.get(at)?);
+                let sum = self.sum(at)?;
+                of_thread.sums.insert(S::from_numbers(before), sum);
                 at += 1;
             }
             all.0.insert(ThreadId(*thread), of_thread);
         }
         Some(all)
+    }
+
+    fn sum(&self, at: usize) -> Option<MethodSum> {
+        let (calls, self_time) = (*self.calls.get(at)?, *self.self_times.get(at)?);
+        let own = self.records.get(at)?.wrapping_add(calls);
+        Some(MethodSum {
+            calls,
+            self_time,
+            total: self.totals.get(at)?.wrapping_add(self_time),
+            records: [own, self.total_records.get(at)?.wrapping_add(own)],
+        })
+    }
+}
+
+/// Numbers of calls and outermost calls, time in calls, and levels of a thread.
+pub(super) type SumRow = (u64, u64, i64, u32);
+
+pub(super) fn sum_row(sum: &ThreadSum) -> SumRow {
+    (sum.calls, sum.outermost, sum.busy, sum.levels)
+}
+
+pub(super) fn sum_of((calls, outermost, busy, levels): SumRow) -> ThreadSum {
+    ThreadSum {
+        calls,
+        outermost,
+        busy,
+        levels,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the index says of the whole trace: its collections, notes and options, and what each
 //! thread does.
 
+use super::encode::{SumRow, sum_of, sum_row};
 use crate::overview::Collection;
 use crate::sums::ThreadSum;
 use jtrail_analysis::{Analysis, Subjects};
@@ -19,8 +20,7 @@ pub(crate) struct Facts {
     notes: Vec<String>,
     /// Keys and values of the recording's options and costs.
     options: Vec<(String, String)>,
-    /// Calls, busy time and levels of each thread.
-    threads: Vec<(u64, u64, i64, u32)>,
+    threads: Vec<(u64, SumRow)>,
     /// The collection that has begun.
     #[serde(skip)]
     collection: Collection,
@@ -83,9 +83,7 @@ impl Facts {
     }
 
     pub(super) fn set_threads(&mut self, threads: &BTreeMap<ThreadId, ThreadSum>) {
-        let rows = threads
-            .iter()
-            .map(|(id, sum)| (id.0, sum.calls, sum.busy, sum.levels));
+        let rows = threads.iter().map(|(id, sum)| (id.0, sum_row(sum)));
         self.threads = rows.collect();
     }
 
@@ -106,15 +104,8 @@ impl Facts {
     /// Returns what each thread does.
     pub(crate) fn threads(&self) -> BTreeMap<ThreadId, ThreadSum> {
         let sums = self.threads.iter();
-        sums.map(|(id, calls, busy, levels)| {
-            let sum = ThreadSum {
-                calls: *calls,
-                busy: *busy,
-                levels: *levels,
-            };
-            (ThreadId(*id), sum)
-        })
-        .collect()
+        sums.map(|(id, row)| (ThreadId(*id), sum_of(*row)))
+            .collect()
     }
 
     /// Returns the collections that end in a span, or are open in it.

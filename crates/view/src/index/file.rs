@@ -18,7 +18,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 /// The first and the last bytes of an index, with its version.
-pub(super) const MAGIC: [u8; 8] = *b"JTRidx\x00\x02";
+pub(super) const MAGIC: [u8; 8] = *b"JTRidx\x00\x03";
 /// Size of the end of a file in bytes.
 const END: usize = 8 + 4 + 4 + 8;
 /// Number of bytes at both ends of a trail that its fingerprint depends on.
@@ -103,7 +103,10 @@ pub(super) struct Entry {
     pub(super) threads: Option<Section>,
     pub(super) lanes: Option<Section>,
     pub(super) methods: Option<Section>,
+    pub(super) edges: Option<Section>,
     pub(super) paths: Option<Section>,
+    /// True if each call path is there by itself, and none stands for several.
+    pub(super) has_all_paths: bool,
     /// The first and the last readings of CPU time.
     pub(super) readings: Option<Section>,
     /// Allocations and exceptions.

@@ -21,7 +21,7 @@
 //! | `bins` | slices at a resolution |
 //! | `lanes` | what a thread does by bin |
 //! | `paths` | sums by thread and call path |
-//! | `methods` | sums by thread and method |
+//! | `totals` | sums by thread, and by method or edge of the call graph |
 //! | `readings` | the first and the last readings of CPU time |
 //! | `events` | allocations and exceptions |
 //! | `waits` | the longest waits |
@@ -40,12 +40,12 @@ mod events;
 mod facts;
 mod file;
 mod lanes;
-mod methods;
 mod node;
 mod paths;
 mod readings;
 mod room;
 mod summary;
+mod totals;
 mod waits;
 
 pub(crate) use bins::{Bins, Cell, Detail, MAX_LEVELS};
@@ -53,19 +53,20 @@ pub(crate) use calls::CallsOf;
 pub(crate) use encode::{DetailColumns, PackedDetail};
 pub(crate) use facts::Facts;
 pub(crate) use lanes::Lanes;
-pub(crate) use methods::{OfThread, ThreadMethods};
 pub(crate) use paths::ThreadPaths;
 pub use room::IndexSizes;
+pub(crate) use totals::{OfThread, ThreadTotals};
 pub(crate) use waits::NodeWaits;
 
 use crate::cache::Cache;
 use crate::cpu::Readings;
 use crate::events::{EventSums, Sites};
 use crate::slice::Slice;
+use crate::sums::{Edge, Method, Subject};
 use crate::trace::Trace;
 use crate::waits::Wait;
 use calls::CallColumns;
-use encode::{MethodColumns, PathColumns};
+use encode::{PathColumns, TotalColumns};
 use events::EventColumns;
 use file::{Across, Directory, Entry, Fingerprint, OfThreads, Reasons, Section};
 use jtrail_model::{MethodId, ObjectId, ThreadId, Timestamp};
@@ -413,9 +414,27 @@ impl Index {
     ///
     /// # Errors
     /// If the file can't be read.
-    pub(crate) fn methods(&self, place: Place) -> io::Result<Option<ThreadMethods>> {
-        let columns = section::<MethodColumns>(&self.file, self.entry(place).methods)?;
-        Ok(columns.and_then(|columns| columns.methods(self.origin)))
+    pub(crate) fn methods(&self, place: Place) -> io::Result<Option<ThreadTotals<Method>>> {
+        self.totals(self.entry(place).methods)
+    }
+
+    /// Returns true if a node has sums by edge of the call graph.
+    pub(crate) fn has_edges(&self, place: Place) -> bool {
+        self.entry(place).edges.is_some()
+    }
+
+    /// Returns the sums by thread and edge of the call graph; `None` if there are none or they are
+    /// damaged.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub(crate) fn edges(&self, place: Place) -> io::Result<Option<ThreadTotals<Edge>>> {
+        self.totals(self.entry(place).edges)
+    }
+
+    fn totals<S: Subject>(&self, place: Option<Section>) -> io::Result<Option<ThreadTotals<S>>> {
+        let columns = section::<TotalColumns>(&self.file, place)?;
+        Ok(columns.and_then(|columns| columns.totals(self.origin)))
     }
 
     /// Returns true if a node has sums by call path.
@@ -423,7 +442,13 @@ impl Index {
         self.entry(place).paths.is_some()
     }
 
-    /// Returns the sums by thread and call path; `None` if there are none or they are damaged.
+    /// Returns true if a node has sums of each call path by itself.
+    pub(crate) fn has_all_paths(&self, place: Place) -> bool {
+        self.has_paths(place) && self.entry(place).has_all_paths
+    }
+
+    /// Returns the sums by thread and call path, in which one may stand for several; `None` if
+    /// there are none or they are damaged.
     ///
     /// # Errors
     /// If the file can't be read.

@@ -3,12 +3,13 @@
 use super::bins::{Bins, Detail};
 use super::calls::MethodCalls;
 use super::lanes::{Lanes, MAX_POWER, Spread, bins_for};
-use super::methods::ThreadMethods;
 use super::paths::ThreadPaths;
 use super::summary::Summary;
+use super::totals::ThreadTotals;
 use super::waits::NodeWaits;
 use crate::cpu::Readings;
 use crate::events::EventSums;
+use crate::sums::{Edge, Method};
 use jtrail_model::{ThreadId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 const LANES: f64 = 0.15;
 /// Maximum number of call paths of a node, up to those that the last part adds.
 const MAX_PATHS: usize = 200_000;
+/// Number of paths that remain if there are more.
+const LONGEST_PATHS: usize = 60_000;
 /// Maximum number of sums of allocations and exceptions of a node, up to those that the last part
 /// adds.
 const MAX_EVENTS: usize = 200_000;
@@ -38,9 +41,10 @@ pub(super) struct Node {
     /// The first and the last time.
     pub(super) times: Option<[Timestamp; 2]>,
     pub(super) threads: BTreeMap<ThreadId, OfThread>,
-    pub(super) methods: ThreadMethods,
-    /// `None` if there are too many.
-    pub(super) paths: Option<ThreadPaths>,
+    pub(super) methods: ThreadTotals<Method>,
+    pub(super) edges: ThreadTotals<Edge>,
+    /// Sums of the longest paths, if there are too many.
+    pub(super) paths: ThreadPaths,
     pub(super) readings: Readings,
     /// `None` if there are too many.
     pub(super) events: Option<EventSums>,
@@ -105,8 +109,9 @@ impl Node {
             bytes: 0,
             times: None,
             threads: BTreeMap::new(),
-            methods: ThreadMethods::default(),
-            paths: Some(ThreadPaths::default()),
+            methods: ThreadTotals::default(),
+            edges: ThreadTotals::default(),
+            paths: ThreadPaths::default(),
             readings: Readings::default(),
             events: Some(EventSums::default()),
             waits: NodeWaits::default(),
@@ -134,8 +139,9 @@ impl Node {
             own.detail.get_or_insert_default().append(thread.detail);
             own.lanes.append(thread.lanes);
         }
-        self.methods.append(ThreadMethods::of(&summary.paths));
-        self.add_paths(Some(&summary.paths));
+        self.methods.append(ThreadTotals::of(&summary.paths));
+        self.edges.append(ThreadTotals::of(&summary.paths));
+        self.add_paths(&summary.paths);
         self.add_readings(&summary.readings);
         self.add_events(Some(&summary.events), site);
         self.waits.append(summary.waits);
@@ -168,7 +174,8 @@ impl Node {
             }
         }
         self.methods.append(node.methods);
-        self.add_paths(node.paths.as_ref());
+        self.edges.append(node.edges);
+        self.add_paths(&node.paths);
         self.add_readings(&node.readings);
         self.add_events(node.events.as_ref(), |site| site);
         self.waits.append(node.waits);
@@ -226,10 +233,10 @@ impl Node {
         times.map_or(0, |[first, last]| last.0.abs_diff(first.0))
     }
 
-    fn add_paths(&mut self, more: Option<&ThreadPaths>) {
-        match (&mut self.paths, more) {
-            (Some(paths), Some(more)) if paths.sums.tree.len() <= MAX_PATHS => paths.append(more),
-            _ => self.paths = None,
+    fn add_paths(&mut self, more: &ThreadPaths) {
+        self.paths.append(more);
+        if self.paths.sums.tree.len() > MAX_PATHS {
+            self.paths = self.paths.longest(LONGEST_PATHS);
         }
     }
 

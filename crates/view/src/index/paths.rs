@@ -25,6 +25,22 @@ impl ThreadPaths {
         self.sums.tree.callee(0, place)
     }
 
+    /// Returns the sums of the longest paths, about so many.
+    pub(crate) fn longest(&self, count: usize) -> Self {
+        let (sums, nodes) = self.sums.longest(count, true);
+        let part = |(thread, part): (&ThreadId, &Part)| {
+            let innermost = part.innermost.map(|node| nodes[node as usize]);
+            (*thread, Part { innermost, ..*part })
+        };
+        Self {
+            threads: self.threads.clone(),
+            places: self.places.clone(),
+            sums,
+            parts: self.parts.iter().map(part).collect(),
+            of_threads: self.of_threads.clone(),
+        }
+    }
+
     /// Adds the sums of later segments, and the time in between.
     pub(crate) fn append(&mut self, later: &Self) {
         let mut nodes = vec![0; later.sums.tree.len()];

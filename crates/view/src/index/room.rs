@@ -17,9 +17,15 @@ pub struct IndexSizes {
     /// What sums by method of a node may take, in millionths of its size in the trail. Those of all
     /// nodes together may take twice that of the trail.
     pub methods: u64,
+    /// What sums by edge of the call graph of a node may take, as for [`Self::methods`].
+    pub edges: u64,
     /// What sums by call path of a node may take, in millionths of its size in the trail. Those of
     /// all nodes together may take twice that of the trail.
     pub paths: u64,
+    /// If all call paths of a node have no room: what sums of the longest ones may take, in
+    /// millionths of its size in the trail. Nodes of each level have half as much of it as those
+    /// below.
+    pub longest_paths: u64,
     /// What allocations and exceptions of a node may take, in millionths of its size in the trail.
     /// Those of all small nodes together may take half of that of the trail.
     pub events: u64,
@@ -43,7 +49,9 @@ impl Default for IndexSizes {
             block: 1 << 20,
             pictures: 15_000,
             methods: 2_500,
+            edges: 1_500,
             paths: 3_000,
+            longest_paths: 1_500,
             events: 600,
             waits: 400,
             readings: 500,

@@ -351,6 +351,7 @@ impl Walk for Visitor {
             self.paths.sums.get(node).calls += 1;
             self.calls.add(node, begin.time);
             state.sum.calls += 1;
+            state.sum.outermost += u64::from(innermost == state.root);
             state.lanes.add_call(self.bins.of(begin.time));
         }
         Known { slice, node }

@@ -1,47 +1,14 @@
-//! Sums by call path: the call tree, and callers and callees of a method.
+//! Sums by call path: the call tree.
 
 use crate::api::Fault;
 use crate::api::query::Query;
 use crate::net::Net;
-use crate::{MethodSum, Sums};
+use crate::{SHORTER, Sums};
 use jtrail_model::Cost;
-use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 /// Maximum number of call paths without `limit`; the smallest ones are left out.
 const MAX_PATHS: usize = 20_000;
-/// The method that stands for the paths that are left out.
-const SHORTER: u32 = u32::MAX - 1;
-
-/// Returns the callers or the callees of a method. Total is the time of the callees within their
-/// callers.
-pub(super) fn related(
-    sums: &Sums,
-    cost: Cost,
-    method: u32,
-    callees: bool,
-) -> FxHashMap<u32, MethodSum> {
-    let (tree, net) = (sums.tree(), Net::of(sums, cost));
-    let mut related: FxHashMap<u32, MethodSum> = FxHashMap::default();
-    for node in 1..tree.len() as u32 {
-        let (caller, callee) = (tree.frame(tree.parent(node)), tree.frame(node));
-        let (is_it, other) = match callees {
-            true => (caller == method, callee),
-            // The frame of the root is the number of no method.
-            false => (callee == method, caller),
-        };
-        if is_it {
-            let sum = related.entry(other).or_default();
-            sum.add(&MethodSum {
-                calls: sums.path(node).calls,
-                self_time: net.own(node),
-                total: net.totals()[node as usize],
-            });
-        }
-    }
-    related
-}
-
 /// Returns the call tree in preorder. The smallest paths are one for each caller.
 pub(super) fn tree(sums: &Sums, cost: Cost, query: &Query) -> Result<Value, Fault> {
     let limit = query.optional("limit")?.unwrap_or(MAX_PATHS);
@@ -61,7 +28,7 @@ pub(super) fn tree(sums: &Sums, cost: Cost, query: &Query) -> Result<Value, Faul
             if total == 0 && path.calls == 0 {
                 continue;
             }
-            if total <= least {
+            if total <= least || tree.frame(*callee) == SHORTER {
                 shorter = shorter.saturating_add(total);
                 shorter_calls = shorter_calls.saturating_add(path.calls);
                 continue;

@@ -1,19 +1,19 @@
-//! Sums by thread and method.
+//! Sums by thread, and by method or edge of the call graph.
 
 use super::paths::ThreadPaths;
-use crate::sums::{MethodSum, ThreadSum, add_gap};
+use crate::sums::{MethodSum, Subject, ThreadSum, add_gap};
 use jtrail_model::ThreadId;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Sums by thread and method.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadMethods(pub(crate) BTreeMap<ThreadId, OfThread>);
+/// Sums by thread, and by method or edge of the call graph.
+#[derive(Debug)]
+pub(crate) struct ThreadTotals<S>(pub(crate) BTreeMap<ThreadId, OfThread<S>>);
 
 /// What a thread's calls took in some segments.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct OfThread {
-    pub(crate) methods: FxHashMap<u32, MethodSum>,
+#[derive(Debug)]
+pub(crate) struct OfThread<S> {
+    pub(crate) sums: FxHashMap<S, MethodSum>,
     pub(crate) sum: ThreadSum,
     /// The times of the first and the last event, in ns.
     pub(crate) times: [i64; 2],
@@ -22,19 +22,18 @@ pub(crate) struct OfThread {
     pub(crate) open: [Vec<u32>; 2],
 }
 
-impl ThreadMethods {
-    /// Sums up by method what is summed up by path.
+impl<S: Subject> ThreadTotals<S> {
+    /// Sums up what is summed up by path.
     pub(crate) fn of(paths: &ThreadPaths) -> Self {
         let mut all = BTreeMap::new();
         let tree = &paths.sums.tree;
-        let by_root = paths.sums.methods_below_roots();
-        for (root, methods) in by_root {
+        for (root, sums) in paths.sums.by_root() {
             let thread = paths.threads[tree.frame(root) as usize];
             let Some(part) = paths.parts.get(&thread) else {
                 continue;
             };
             let of_thread = OfThread {
-                methods,
+                sums,
                 sum: paths.of_threads.get(&thread).copied().unwrap_or_default(),
                 times: part.times,
                 open: part.innermost.map(|node| paths.sums.stack(node, root)),
@@ -55,17 +54,24 @@ impl ThreadMethods {
     }
 }
 
-impl OfThread {
+impl<S: Subject> OfThread<S> {
     fn append(&mut self, later: Self) {
-        for (method, sum) in &later.methods {
-            self.methods.entry(*method).or_default().add(sum);
+        for (subject, sum) in &later.sums {
+            self.sums.entry(*subject).or_default().add(sum);
         }
         self.sum.add(&later.sum);
         let gap = later.times[0].saturating_sub(self.times[1]).max(0);
-        let busy = add_gap(&mut self.methods, &later.open[0], gap);
+        let busy = add_gap(&mut self.sums, &later.open[0], gap);
         self.sum.pass(busy);
         self.times[1] = later.times[1];
         let [_, last] = later.open;
         self.open[1] = last;
+    }
+}
+
+// Without a bound on `S`, as derived ones have.
+impl<S> Default for ThreadTotals<S> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
     }
 }
