@@ -1,7 +1,7 @@
 //! A program that is killed at any moment leaves everything that it had recorded: in its trail, and
 //! in the spool beside it.
 
-use crate::support::cli::{jtrail, verify};
+use crate::support::cli::{Viewed, jtrail, times_of_calls, verify, viewed};
 use crate::support::compile::compile;
 use crate::support::files::files;
 use crate::support::{FILTER, agent, few_versions, harness, one_version, program};
@@ -10,7 +10,7 @@ use jtrail_model::{Event, MethodId, ThreadId};
 use jtrail_records::spool::layout::{CHUNK_BYTES, head};
 use jtrail_records::spool::{DEFINITIONS, MEMORY, NAMED, folder_of, state_name};
 use jtrail_testkit::{Jdk, Output, Run};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
@@ -298,6 +298,49 @@ fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
         println!("{context}: {count} files");
         assert!(count > 1, "{context}");
         is_found_under_the_name_before(&files(&left.trail), &context);
+    }
+}
+
+/// `jtrail view` shows what a killed program had recorded, in its file and in its spool.
+#[test]
+fn what_a_killed_program_had_recorded_is_viewed() {
+    let folder = jtrail_testkit::temp_dir();
+    compile(
+        "Tally",
+        include_str!("../support/Tally.java"),
+        folder.path(),
+    );
+    for jdk in Jdk::require(&one_version()) {
+        for more in ["", ",maxsize=1m", ",overflow=ring,buffer=16m"] {
+            let to = jtrail_testkit::temp_dir();
+            let left = Left::within(to.path());
+            killed(&jdk, folder.path(), &left, more, Duration::from_millis(80));
+            let files = files(&left.trail);
+            let last = files.last().unwrap_or(&left.trail).clone();
+            let of_last = Left {
+                trail: last.clone(),
+                ..Left::within(to.path())
+            };
+            let [from, to] =
+                [&of_last.trail, &of_last.out].map(|path| path.to_str().expect("text"));
+            let (_, _, said) = jtrail(&["recover", from, "-o", to]);
+            assert!(said.contains("lost: 0"), "{more}: {said}");
+            let [_, end] = times_of_calls(&of_last.out);
+            let [from, until] = [end - 50_000, end].map(|time| format!("{time}ns"));
+            let span = ["--from", &from, "--until", &until];
+            let (expected, _) = viewed(&of_last.out, &span);
+            let (found, info) = viewed(&last, &span);
+            let levels = |all: &BTreeMap<String, Viewed>| -> BTreeMap<String, Vec<u64>> {
+                let threads = all.iter().filter(|(_, calls)| !calls.levels.is_empty());
+                threads
+                    .map(|(name, calls)| (name.clone(), calls.levels.clone()))
+                    .collect()
+            };
+            assert!(levels(&expected).len() > 1, "{more}: {expected:?}");
+            assert_eq!(levels(&found), levels(&expected), "{more}: {info}");
+            // The files are as they were.
+            assert!(folder_of(&last).exists() || !files.is_empty(), "{more}");
+        }
     }
 }
 

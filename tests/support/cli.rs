@@ -1,6 +1,8 @@
 //! Runs the command line in the process of the test.
 
 use jtrail_formats::{Item, Reader, Severity};
+use jtrail_model::Event;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -90,4 +92,62 @@ pub(crate) fn table(file: &Path, arguments: &[&str], name: &str) -> Vec<Row> {
         names.zip(line.split('\t').map(str::to_owned)).collect()
     };
     lines.take_while(|line| !line.is_empty()).map(row).collect()
+}
+
+/// A thread's calls in a page that `jtrail view --html` writes, callers first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Viewed {
+    /// Levels, from 0 on.
+    pub(crate) levels: Vec<u64>,
+    /// Lengths in ns.
+    pub(crate) lengths: Vec<u64>,
+}
+
+/// Writes a page of a trace. Returns the calls of each thread by its name, and what the page says
+/// of the trace.
+pub(crate) fn viewed(file: &Path, args: &[&str]) -> (BTreeMap<String, Viewed>, Value) {
+    let file = file.to_str().expect("text");
+    let (code, page, said) = jtrail(&[&["view", "--html", "-", file], args].concat());
+    assert!(code == ExitCode::SUCCESS, "{said}");
+    let (_, rest) = page.split_once("id=\"jtrail-data\">").expect("data");
+    let (json, _) = rest.split_once("</script").expect("an end");
+    let mut page: Value = serde_json::from_str(json).expect("JSON");
+    let trace = page["traces"][0].take();
+    let numbers = |values: &Value| -> Vec<u64> {
+        let values = values.as_array().into_iter().flatten();
+        values.filter_map(Value::as_u64).collect()
+    };
+    let names = trace["info"]["threads"]["name"].as_array().expect("names");
+    let named = names.iter().enumerate().map(|(number, name)| {
+        let slices = &trace["slices"][number.to_string()];
+        let viewed = Viewed {
+            levels: numbers(&slices["level"]),
+            lengths: numbers(&slices["length"]),
+        };
+        (name.as_str().expect("a name").to_owned(), viewed)
+    });
+    (named.collect(), trace["info"].clone())
+}
+
+/// Returns the times of the first and the last call of a trace, in ns since the agent was loaded,
+/// as `--from` and `--until` take them.
+pub(crate) fn times_of_calls(file: &Path) -> [i64; 2] {
+    let (mut loaded, mut times) = (0, None);
+    let mut reader = Reader::new(std::fs::File::open(file).expect("there")).expect("a trace");
+    let visit = |item: Item<'_>| {
+        if let Item::Event { event, .. } = item {
+            if let Event::Node(node) = &event {
+                loaded = node.time.0;
+            }
+            if let (Event::MethodEnter(_) | Event::MethodLeave(_), Some(time)) =
+                (&event, event.time())
+            {
+                let [_, last] = times.get_or_insert([time.0; 2]);
+                *last = time.0.max(*last);
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    };
+    reader.for_each(visit).expect("it can be read");
+    times.expect("calls").map(|time| time - loaded)
 }

@@ -1,7 +1,7 @@
 //! Traces whose files are bounded in size (`maxsize`): together the files have each call once, and
 //! no file is larger than the limit.
 
-use crate::support::cli::assert_verified;
+use crate::support::cli::{assert_verified, times_of_calls, viewed};
 use crate::support::compile::compile;
 use crate::support::control::ControlledRun;
 use crate::support::files::files;
@@ -10,6 +10,7 @@ use jtrail_control::{Command, EndReason, Incoming, Notice, State};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, MethodId, ThreadId};
 use jtrail_testkit::{Jdk, Output, temp_dir};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -230,6 +231,40 @@ fn a_trace_goes_on_in_another_file() {
     }
 }
 
+/// The page of `jtrail view` has each call once, whichever file is named.
+#[test]
+fn a_trace_in_several_files_is_viewed_as_one() {
+    const SEEN: u64 = 40_000;
+    let folder = temp_dir();
+    compile("Many", include_str!("../support/Many.java"), folder.path());
+    for jdk in Jdk::require(&one_version()) {
+        for format in ["trail", "binary"] {
+            let to = temp_dir();
+            let first = to.path().join("trace.it");
+            let options = format!("format={format},events=+cpu,buffer=1m,maxsize=1m");
+            many(&jdk, folder.path(), &first, SEEN, &options);
+            let files = files(&first);
+            assert!(files.len() >= 3, "{format}: {files:?}");
+            let (threads, info) = viewed(&files[1], &[]);
+            for number in 0..4 {
+                let calls = &threads[&format!("many-{number}")];
+                // `rounds` calls `outer`, and that `inner`, once by itself.
+                let at = |level| calls.levels.iter().filter(|l| **l == level).count() as u64;
+                let levels = [0, 1, 2, 3].map(at);
+                assert_eq!(levels, [1, SEEN, 3 * SEEN, SEEN], "{format}");
+            }
+            assert_eq!(
+                info["missing"],
+                Value::Array(Vec::new()),
+                "{format}: {info}"
+            );
+            let (alone, _) = viewed(&files[1], &["--one-file"]);
+            let calls: u64 = alone.values().map(|calls| calls.levels.len() as u64).sum();
+            assert!(calls < 4 * 5 * SEEN, "{format}: {calls}");
+        }
+    }
+}
+
 /// Number of rounds for [`watched`]. They make 80 million events. At most half of these fit into a
 /// ring of 8 MB.
 const ROUNDS: u64 = 2_000_000;
@@ -282,6 +317,17 @@ fn a_ring_has_the_last_files() {
             let ended = known.calls.get(&key).or(joined.calls.get(&key));
             assert!(ended.is_some_and(|(_, ended)| *ended == 1), "many-{thread}");
         }
+        // They are viewed as one trace, in which the first ones are missing.
+        let [[begin, _], [_, end]] = [&files[0], &files[7]].map(|file| times_of_calls(file));
+        let [from, until] = [end - 200_000, end].map(|time| format!("{time}ns"));
+        let (threads, info) = viewed(&files[7], &["--from", &from, "--until", &until]);
+        let rounds = threads.values().filter_map(|calls| calls.lengths.first());
+        let longest = rounds.max().copied().expect("calls");
+        assert_eq!(longest, (end - begin).unsigned_abs(), "{info}");
+        assert!(
+            info["remarks"].to_string().contains("are not there"),
+            "{info}"
+        );
         let kept: u64 = [&joined.calls, &known.calls]
             .into_iter()
             .flat_map(BTreeMap::values)

@@ -22,3 +22,4 @@ mod trail_dump;
 mod usage;
 mod verify;
 mod view;
+mod view_parts;

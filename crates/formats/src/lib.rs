@@ -20,6 +20,7 @@ mod hash;
 mod import;
 mod in_order;
 pub mod jinsight;
+pub mod join;
 mod leb128;
 pub mod mlpd;
 mod packed;

@@ -11,6 +11,7 @@ mod check_threads;
 mod damage;
 mod formats_document;
 mod jinsight;
+mod join;
 mod limits;
 mod mlpd;
 mod mlpd_foreign;

@@ -58,6 +58,13 @@ impl Session {
         Self(traces.into_iter().map(RwLock::new).collect())
     }
 
+    /// Adds a remark about the trace with a number.
+    pub(crate) fn add_remark(&mut self, number: usize, remark: String) {
+        if let Some(opened) = self.0.get_mut(number) {
+            opened.get_mut().remarks.push(remark);
+        }
+    }
+
     /// Returns the traces. Who reads one must not ask for it again meanwhile.
     pub(crate) fn traces(&self) -> &[RwLock<Opened>] {
         &self.0

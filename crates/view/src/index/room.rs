@@ -49,7 +49,7 @@ impl Default for IndexSizes {
             block: 1 << 20,
             pictures: 15_000,
             methods: 2_500,
-            edges: 1_500,
+            edges: 3_000,
             paths: 3_000,
             longest_paths: 1_500,
             events: 600,

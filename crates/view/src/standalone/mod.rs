@@ -122,6 +122,13 @@ impl Page {
         Ok(Self { session, parts })
     }
 
+    /// Adds a remark about the trace with a number, that people should know.
+    #[must_use]
+    pub fn with_remark(mut self, trace: usize, remark: String) -> Self {
+        self.session.add_remark(trace, remark);
+        self
+    }
+
     /// Returns the number of calls in the page.
     pub fn calls(&self) -> usize {
         self.slices(|kind| kind.is_call())

@@ -42,6 +42,26 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// Returns arguments that write a sound trail of a file.
+    pub(crate) fn of(file: &Path, output: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            output: output.to_owned(),
+            top: 20,
+            json: false,
+        }
+    }
+}
+
+/// Returns true if a process that has ended left events of a trail in a spool.
+///
+/// # Errors
+/// If the spool exists but can't be used, with a sentence as the reason.
+pub(crate) fn has_spool(file: &Path) -> Result<bool, String> {
+    Spooled::of(file).map(|spooled| spooled.is_some())
+}
+
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     if args.file == Path::new("-") {
         bail!("a trail is recovered from a file, which is read twice; standard input can't be");

@@ -23,16 +23,28 @@ pub(super) fn run(args: &Args, output: &Path, streams: &mut Streams<'_>) -> anyh
     };
     let folder = Temporary::folder().context("can't make a folder for temporary trails")?;
     let (mut traces, mut spans, mut origins) = (Vec::new(), Vec::new(), Vec::new());
+    let mut remarks = Vec::new();
     for (number, path) in args.traces.iter().enumerate() {
         let trail = folder.path().join(format!("{number}.trail"));
         let path = &running::trace_of(path, streams)?;
-        let (title, trace, _) = source::open(path, &trail, streams)?;
+        let source = source::open(path, &trail, args.one_file, streams)?;
+        let (title, trace) = (source.title, source.trace);
+        for remark in &source.remarks {
+            writeln!(streams.err, "jtrail: {title}: {remark}")?;
+        }
+        remarks.push(source.remarks);
         let selection = selection(args, path, &trace)?;
         origins.push(trace.span()[0]);
         spans.push(since(&selection, trace.span()[0]));
         traces.push((title, trace, selection));
     }
-    let page = Page::new(traces, MAX_SLICES).map_err(|error| explained(args, &origins, error))?;
+    let page = Page::new(traces, MAX_SLICES);
+    let mut page = page.map_err(|error| explained(args, &origins, error))?;
+    for (trace, remarks) in remarks.into_iter().enumerate() {
+        for remark in remarks {
+            page = page.with_remark(trace, remark);
+        }
+    }
     if page.calls() + page.waits() == 0 {
         bail!(
             "{}: the selection has no calls or waits; nothing is written",

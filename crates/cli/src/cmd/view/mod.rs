@@ -3,11 +3,15 @@
 //! | Module | Contents |
 //! |---|---|
 //! | `source` | opens traces, whatever their format |
+//! | `parts` | finds the files of a trace that the agent divided |
+//! | `join` | joins them to a temporary trail |
 //! | `running` | finds the trace that a JVM writes |
 //! | `html` | writes a part of traces as a stand-alone page |
 //! | `server` | the server on the loopback interface |
 
 mod html;
+mod join;
+mod parts;
 mod running;
 mod server;
 mod source;
@@ -33,6 +37,10 @@ const INTERVAL: Duration = Duration::from_millis(400);
 /// also if it is truncated or damaged: what is missing is shown as missing. A trace of another
 /// format becomes a temporary trail first. Ends on Ctrl-C.
 ///
+/// A trace that the agent divided into several files (maxsize) is shown as one, whichever of them
+/// is named: they become one temporary trail first. So does a trail together with the events that
+/// its killed process had not written, in the folder FILE.spool.
+///
 /// A trail that is still being written grows in the page. A process id stands for the trail that
 /// the agent in that JVM writes to a file.
 ///
@@ -43,6 +51,10 @@ pub(crate) struct Args {
     /// The trace, in any format, or the process id of a JVM; a second one is shown beside it
     #[arg(required = true, num_args = 1..=2, value_name = "TRACE|PID")]
     traces: Vec<PathBuf>,
+    /// Show this file alone, and not the other files of a trace that the agent divided, nor what
+    /// its killed process had not written
+    #[arg(long)]
+    one_file: bool,
     /// Print the address and open no browser
     #[arg(long)]
     no_browser: bool,
@@ -78,13 +90,14 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     for (number, named) in args.traces.iter().enumerate() {
         let path = &running::trace_of(named, streams)?;
         let trail = folder.path().join(format!("{number}.trail"));
-        let (title, trace, index) = source::open(path, &trail, streams)?;
-        let named = || index.display().to_string();
-        let new = Opened::new(title, trace, index.clone(), analysis_for_index);
+        let source = source::open(path, &trail, args.one_file, streams)?;
+        let named = || source.index.display().to_string();
+        let index = source.index.clone();
+        let new = Opened::new(source.title, source.trace, index, analysis_for_index);
         let mut new = new
             .with_context(named)?
             .followed(running::is_written, INTERVAL);
-        if let Some(remark) = source::remark(path) {
+        for remark in source.remarks {
             new = new.with_remark(remark);
         }
         opened.push(new);
