@@ -22,6 +22,7 @@ use crate::outcome::{SOUND, Streams};
 use crate::output::{Temporary, leave_signals};
 use crate::select::{Span, ThreadSelector};
 use anyhow::{Context, bail};
+use jtrail_guard::memory;
 use jtrail_view::api::{Opened, Session};
 use server::Server;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         opened.push(new);
     }
     leave_signals(); // from now on, they end the server
+    // Several threads answer, and each of them would keep memory of its own.
+    memory::share_heaps();
     let address = server.address();
     writeln!(
         streams.err,
