@@ -145,6 +145,38 @@ fn the_index_of_another_trail_is_replaced() {
     assert_eq!(reports(&trail), of_second);
 }
 
+/// A process that is killed while it makes an index leaves nothing beside the trail.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_index_has_no_name_until_it_is_complete() {
+    let folder = Folder::new();
+    let path = folder.put("long.trail", &long(1));
+    let trace = jtrail_view::Trace::open(path.as_ref());
+    let trace = trace.expect("read").expect("a trail");
+    let names = || {
+        let entries = fs::read_dir(folder.path()).expect("a folder");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("read").file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    let index = folder.at("long.trail.idx");
+    let mut looks = 0;
+    let is_complete = trace.build_index(&index, |_| {
+        looks += 1;
+        assert_eq!(names(), ["long.trail"]);
+        true
+    });
+    assert!(is_complete.expect("an index"));
+    assert!(looks > 1);
+    assert_eq!(names(), ["long.trail", "long.trail.idx"]);
+    let before = fs::read(&index).expect("an index");
+    assert!(!trace.build_index(&index, |_| false).expect("no index"));
+    assert_eq!(names(), ["long.trail", "long.trail.idx"]);
+    assert_eq!(fs::read(&index).expect("an index"), before);
+}
+
 #[test]
 fn another_file_is_not_replaced() {
     let folder = Folder::new();

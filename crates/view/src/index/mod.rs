@@ -31,6 +31,7 @@
 //! | `build` | makes the index |
 //! | `encode` | its parts as bytes |
 //! | `file` | the file |
+//! | `new_file` | a file that appears when it is complete |
 
 mod bins;
 mod build;
@@ -40,6 +41,7 @@ mod events;
 mod facts;
 mod file;
 mod lanes;
+mod new_file;
 mod node;
 mod paths;
 mod readings;
@@ -71,13 +73,13 @@ use events::EventColumns;
 use file::{Across, Directory, Entry, Fingerprint, OfThreads, Reasons, Section};
 use jtrail_model::{MethodId, ObjectId, ThreadId, Timestamp};
 use lanes::MAX_POWER;
+use new_file::NewFile;
 use parking_lot::Mutex;
 use readings::ReadingColumns;
 use std::collections::BTreeMap;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::mem::size_of;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use waits::WaitColumns;
@@ -525,17 +527,15 @@ pub(crate) fn write_to(
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    let mut new = tempfile::Builder::new();
-    // As for other files, it depends on the umask who may read it.
-    new.permissions(Permissions::from_mode(0o666));
-    let mut file = new.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    let mut out = BufWriter::new(file.as_file_mut());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = NewFile::create(folder)?;
+    let mut out = BufWriter::new(file.file());
     if !write(&mut out)? {
         return Ok(false);
     }
     out.flush()?;
     drop(out);
-    file.persist(path)?;
+    file.name(path, folder)?;
     Ok(true)
 }
 
