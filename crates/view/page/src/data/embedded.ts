@@ -8,7 +8,7 @@ import { Kind, type Tile } from '../pure/tile.ts';
 import { sortRows } from './rows.ts';
 import type { Query, Source, TableName } from './source.ts';
 import { type CallRow, selfTimes, sumMethods, sumNeighbours, sumThreads, sumTree } from './sums.ts';
-import type { CallAnswer, Found, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
+import type { CallAnswer, Found, FoundAnswer, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
 
 /** Columns of a thread's calls as they are embedded: `begin` holds differences. */
 export interface EmbeddedSlices {
@@ -137,13 +137,14 @@ export class EmbeddedSource implements Source {
     return { share: 1, nodes: sumTree([...this.rows(trace, query)], query.limit) };
   }
 
-  async find(trace: number, text: string): Promise<Found[]> {
+  async find(trace: number, text: string): Promise<FoundAnswer> {
     const wanted = text.toLowerCase();
     const { methods, lanes } = this.data.traces[trace]!;
     const ids = new Set(Object.keys(methods).map(Number).filter((id) => fullName(methods[id]!).toLowerCase().includes(wanted)));
     const query = { span: { from: lanes.from, until: lanes.until }, threads: null };
     const sums = (this.totals[trace] ??= sumMethods([...this.rows(trace, query)])).rows as [number, number, number, number][];
-    return sums.filter(([id]) => ids.has(id)).map(([id, calls, self, total]): Found => [id, calls, total, self]).sort((a, b) => b[2] - a[2]).slice(0, 200);
+    const found = sums.filter(([id]) => ids.has(id)).map(([id, calls, self, total]): Found => [id, calls, total, self]);
+    return { methods: found.sort((a, b) => b[2] - a[2]).slice(0, 200), share: 1 };
   }
 
   async occurrences(trace: number, method: number, span: Span, bins: number): Promise<Occurrences> {

@@ -5,7 +5,7 @@ import type { Span } from '../pure/span.ts';
 import { type Heat, ranges } from '../pure/state.ts';
 import { type Tile, decodeTile } from '../pure/tile.ts';
 import type { Query, Source, TableName } from './source.ts';
-import type { CallAnswer, Found, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
+import type { CallAnswer, FoundAnswer, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
 
 type Parameters = Record<string, string | number>;
 
@@ -39,8 +39,8 @@ export class ServerSource implements Source {
     return this.json('table', { trace, what: 'tree', ...parameters(query) }, signal);
   }
 
-  async find(trace: number, text: string, signal?: AbortSignal): Promise<Found[]> {
-    return (await this.json<{ methods: Found[] }>('find', { trace, text }, signal)).methods;
+  find(trace: number, text: string, signal?: AbortSignal): Promise<FoundAnswer> {
+    return this.json('find', { trace, text }, signal);
   }
 
   occurrences(trace: number, method: number, span: Span, bins: number, signal?: AbortSignal): Promise<Occurrences> {

@@ -4,7 +4,7 @@ import type { MethodName } from '../pure/names.ts';
 import type { Span } from '../pure/span.ts';
 import type { Heat } from '../pure/state.ts';
 import type { Tile } from '../pure/tile.ts';
-import type { CallAnswer, Found, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
+import type { CallAnswer, FoundAnswer, HeatMap, Lanes, Occurrences, Table, TraceInfo, TreeAnswer } from './types.ts';
 
 export type TableName = 'methods' | 'callers' | 'callees' | 'allocations' | 'waits' | 'exceptions' | 'collections' | 'threads';
 
@@ -29,7 +29,7 @@ export interface Source {
   heat(trace: number, span: Span, bins: number, rows: number, value: Heat, signal?: AbortSignal): Promise<HeatMap>;
   table(trace: number, what: TableName, query: Query, signal?: AbortSignal): Promise<Table>;
   tree(trace: number, query: Query, signal?: AbortSignal): Promise<TreeAnswer>;
-  find(trace: number, text: string, signal?: AbortSignal): Promise<Found[]>;
+  find(trace: number, text: string, signal?: AbortSignal): Promise<FoundAnswer>;
   occurrences(trace: number, method: number, span: Span, bins: number, signal?: AbortSignal): Promise<Occurrences>;
   /** Finds the call at a time; if there is none, the first one that begins before `until`. */
   call(trace: number, thread: number, time: number, level: number, signal?: AbortSignal, until?: number): Promise<CallAnswer>;

@@ -124,3 +124,9 @@ export interface CallAnswer extends CallPlace {
 
 /** id, calls, total, self */
 export type Found = [id: number, calls: number, total: number, self: number];
+
+/** Methods of a search. Below a share of 1, others may have the name too. */
+export interface FoundAnswer {
+  methods: Found[];
+  share: number;
+}

@@ -51,19 +51,21 @@ export function toggle(open: readonly number[], id: number): number[] {
 
 /**
  * Returns all tracks. The ones of an unfolded group follow their group. `toggled` has the tracks
- * that are not as at first, when only the first thread is unfolded.
+ * that are not as at first, when only the first thread is unfolded. Threads without calls fold
+ * into a group, if `isCounted`: the numbers of calls are those of the whole run.
  */
-export function layoutTracks(threads: ThreadColumns, toggled: readonly number[]): Track[] {
+export function layoutTracks(threads: ThreadColumns, toggled: readonly number[], isCounted = true): Track[] {
   const platform: number[] = [];
   const virtual: number[] = [];
   threads.name.forEach((_, at) => (threads.virtual[at] ? virtual : platform).push(at));
-  let others: number[] = [];
   let own = platform;
-  if (platform.length > MOST_TRACKS) {
-    const chosen = new Set([...platform].sort((a, b) => threads.calls[b]! - threads.calls[a]!).slice(0, MOST_TRACKS));
-    own = platform.filter((at) => chosen.has(at));
-    others = platform.filter((at) => !chosen.has(at));
+  if (isCounted && platform.some((at) => threads.calls[at]! > 0)) own = platform.filter((at) => threads.calls[at]! > 0);
+  if (own.length > MOST_TRACKS) {
+    const chosen = new Set([...own].sort((a, b) => threads.calls[b]! - threads.calls[a]!).slice(0, MOST_TRACKS));
+    own = own.filter((at) => chosen.has(at));
   }
+  const isOwn = new Set(own);
+  const others = platform.filter((at) => !isOwn.has(at));
   const isOpen = new Set(own.length > 0 ? toggle(toggled, own[0]!) : toggled);
   const tracks: Track[] = [];
   let top = 0;

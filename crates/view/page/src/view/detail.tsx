@@ -82,6 +82,7 @@ function CallFacts({ trace, thread, call }: { trace: number; thread: number; cal
         <Row label="Thread">{threadName(session.info(trace), thread)}</Row>
         <Row label="Level">{count(call.level)}</Row>
         <Row label="Caller">{call.caller ? methodName(names, call.caller.method) : 'none: outermost call'}</Row>
+        {call.waits.length === 0 && <Row label="Waits">none recorded</Row>}
       </dl>
       <div class="buttons">
         <button onClick={() => session.setView(trace, { from: call.begin - total * 0.1 - 5, until: call.end + total * 0.1 + 5 }, 'push')}>Zoom to it</button>

@@ -13,23 +13,26 @@ export function Search(): JSX.Element {
   const trace = session.active;
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
-  const [at, setAt] = useState(0);
+  const [chosen, setChosen] = useState<number | null>(null);
   const [asked, setAsked] = useState('');
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text.trim()), 120);
     return () => clearTimeout(timer);
   }, [text]);
-  const { value: latest, isOld, error } = useAnswer(asked === '' || !isOpen ? null : `${trace} ${asked}`, (signal) => session.source.find(trace, asked, signal));
+  const { value: latest, isOld, error } = useAnswer(asked === '' || !isOpen ? null : `${trace} ${asked}`, (signal) => session.source.find(trace, asked, signal), (answer) => answer.share < 1);
   // A list that belongs to an earlier text would be chosen from by mistake.
   const value = isOld || asked !== text.trim() ? null : latest;
-  const found = value?.slice(0, MOST_SHOWN) ?? [];
+  const found = value?.methods.slice(0, MOST_SHOWN) ?? [];
+  /** Methods may change their places while more of the run is read. */
+  const at = Math.max(0, found.findIndex(([id]) => id === chosen));
+  const setAt = (place: number) => setChosen(found[place]?.[0] ?? null);
   /** True after Enter was pressed before the list arrived: its first method is chosen then. */
   const isAwaited = useRef(false);
+  useEffect(() => setChosen(null), [asked]);
   useEffect(() => {
-    setAt(0);
     if (isAwaited.current && found[0]) choose(found[0][0]);
-    if (value) isAwaited.current = false;
+    if (found[0] || value?.share === 1) isAwaited.current = false;
   }, [value]);
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' });
@@ -43,7 +46,7 @@ export function Search(): JSX.Element {
     if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
     else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
     else if (event.key === 'Enter' && found[at]) choose(found[at]![0]);
-    else if (event.key === 'Enter') isAwaited.current = value === null;
+    else if (event.key === 'Enter') isAwaited.current = value === null || value.share < 1;
     else if (event.key === 'Escape') {
       setOpen(false);
       setText('');
@@ -95,7 +98,13 @@ export function Search(): JSX.Element {
               </li>
             );
           })}
-          {value && found.length === 0 && <li class="dim">No method has this name.</li>}
+          {value && found.length === 0 && value.share === 1 && <li class="dim">No method has this name.</li>}
+          {value && value.share < 1 && (
+            <li class="dim">
+              {found.length === 0 ? 'None so far; ' : ''}
+              {Math.floor(value.share * 100)}% of the run is read.
+            </li>
+          )}
           {error && <li class="error">{error}</li>}
         </ul>
       )}

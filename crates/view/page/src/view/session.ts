@@ -6,7 +6,7 @@ import { Tiles } from '../data/tiles.ts';
 import type { CallAnswer, Lanes, TraceInfo } from '../data/types.ts';
 import { type Span, clamp, isSame, length, reveal } from '../pure/span.ts';
 import { type CallId, type State, type TraceState, emptyState, fromHash, toHash } from '../pure/state.ts';
-import { groupOf, layoutTracks, toggle } from '../pure/tracks.ts';
+import { type Track, groupOf, layoutTracks, toggle } from '../pure/tracks.ts';
 
 /** How a change enters the history of the browser: as a step to go back from, or silently. */
 export type Step = 'push' | 'replace';
@@ -100,6 +100,12 @@ export class Session {
     return this.state.traces[trace]!;
   }
 
+  /** Returns the tracks of the timeline of a trace. */
+  tracks(trace: number, open: readonly number[]): Track[] {
+    const info = this.info(trace);
+    return layoutTracks(info.threads, open, info.indexed >= 1);
+  }
+
   info(trace: number): TraceInfo {
     return this.infos[trace]!;
   }
@@ -138,10 +144,10 @@ export class Session {
     const view = reveal(this.view(trace), call.begin, call.end, this.whole(trace));
     const old = this.traceState(trace);
     let open = old.open;
-    const group = groupOf(layoutTracks(this.info(trace).threads, open), call.thread);
+    const group = groupOf(this.tracks(trace, open), call.thread);
     if (group !== null) open = toggle(open, group);
     // Names fit into the rows of an unfolded track only.
-    if (layoutTracks(this.info(trace).threads, open).some((track) => track.kind === 'thread' && track.id === call.thread && !track.isOpen)) open = toggle(open, call.thread);
+    if (this.tracks(trace, open).some((track) => track.kind === 'thread' && track.id === call.thread && !track.isOpen)) open = toggle(open, call.thread);
     const isWhole = length(view) >= length(this.whole(trace));
     const change: Partial<TraceState> = { call: { thread: call.thread, begin: call.begin, level: call.level }, open };
     if (!isSame(view, this.view(trace))) change.view = isWhole ? null : view;
@@ -157,7 +163,7 @@ export class Session {
     const change: Partial<TraceState> = { view: clamp({ from: time - size / 2, until: time + size / 2 }, this.whole(trace)) };
     if (thread !== null) {
       const { open } = this.traceState(trace);
-      const group = groupOf(layoutTracks(this.info(trace).threads, open), thread);
+      const group = groupOf(this.tracks(trace, open), thread);
       if (group !== null) change.open = toggle(open, group);
       this.scrollTo = { trace, thread, level: 0 };
     }

@@ -9,7 +9,7 @@ import type { Theme } from '../pure/colour.ts';
 import { type FoundBox, findBox, middleBox, stepBox } from '../pure/focus.ts';
 import { Scale, around, gridOf, length, pan, zoom } from '../pure/span.ts';
 import { Kind, TILE_WIDTH, type Tile, placesFor, powerFor } from '../pure/tile.ts';
-import { type Track, layoutTracks, visibleTracks } from '../pure/tracks.ts';
+import { type Track, visibleTracks } from '../pure/tracks.ts';
 import type { Session } from './session.ts';
 
 const DENSITY_AFTER_MS = 100;
@@ -40,10 +40,11 @@ export class TimelineModel {
   ) {}
 
   layout(): Track[] {
-    const key = [this.session.info(this.trace).threads, this.session.traceState(this.trace).open];
+    const { threads, indexed } = this.session.info(this.trace);
+    const key = [threads, indexed >= 1, this.session.traceState(this.trace).open];
     if (key.some((part, at) => part !== this.layoutKey[at])) {
       this.layoutKey = key;
-      this.tracks = layoutTracks(this.session.info(this.trace).threads, this.session.traceState(this.trace).open);
+      this.tracks = this.session.tracks(this.trace, this.session.traceState(this.trace).open);
     }
     return this.tracks;
   }

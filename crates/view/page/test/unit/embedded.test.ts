@@ -60,7 +60,7 @@ test('the self time of a call that leaves the part is unknown', async () => {
 });
 
 test('search and occurrences', async () => {
-  assert.deepEqual(await source.find(0, 'B.b'), [[2, 2, 300, 200]]);
+  assert.deepEqual(await source.find(0, 'B.b'), { methods: [[2, 2, 300, 200]], share: 1 });
   assert.deepEqual((await source.occurrences(0, 2, { from: 0, until: 1000 }, 2)).slowest, { thread: 0, begin: 100, end: 300, level: 1 });
 });
 

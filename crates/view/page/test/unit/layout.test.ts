@@ -48,6 +48,15 @@ test('virtual threads fold into one track', () => {
   assert.ok(tracks[0]!.isOpen && !layoutTracks(threads, [36])[0]!.isOpen);
 });
 
+test('threads without calls fold into one track, when all calls are counted', () => {
+  const threads = { name: ['main', 'idle', 'worker', 'finalizer'], virtual: [0, 0, 0, 0], calls: [3, 0, 9, 0], levels: [1, 0, 2, 0] };
+  const shape = (tracks: ReturnType<typeof layoutTracks>) => tracks.map((track) => [track.id, track.threads]);
+  assert.deepEqual(shape(layoutTracks(threads, [])), [[0, [0]], [2, [2]], [OTHERS_GROUP, [1, 3]]]);
+  assert.deepEqual(shape(layoutTracks(threads, [], false)), [[0, [0]], [1, [1]], [2, [2]], [3, [3]]]);
+  // In a trace without calls, all threads are of the same interest.
+  assert.deepEqual(shape(layoutTracks({ ...threads, calls: [0, 0, 0, 0] }, [])), [[0, [0]], [1, [1]], [2, [2]], [3, [3]]]);
+});
+
 const nodes = { parent: [0, 0, 0, 1, 1], method: [9, 1, 2, 3, 4], calls: [5, 1, 1, 1, 1], self: [0, 10, 30, 20, 40], total: [100, 70, 30, 20, 40] };
 
 test('bars of a flame graph lie within their parents', () => {
