@@ -118,14 +118,24 @@ impl Trace {
 
     /// Finds damaged segments from a number on. Those before it are known to be sound.
     pub(crate) fn check(&mut self, first: usize) -> io::Result<()> {
+        self.gaps = self.find_gaps(first)?;
+        Ok(())
+    }
+
+    /// Takes the gaps that [`Self::find_gaps`] found.
+    pub(crate) fn set_gaps(&mut self, gaps: Gaps) {
+        self.gaps = gaps;
+    }
+
+    /// Returns damaged segments from a number on, and the gaps that they make.
+    pub(crate) fn find_gaps(&self, first: usize) -> io::Result<Gaps> {
         let mut reader = SegmentReader::new(File::open(&self.path)?)?;
         // A time of 0 is unknown: definitions may have it.
         let times = |number| match self.segments.times(number)? {
             [Timestamp(0), last] => Some([last; 2]),
             times => Some(times),
         };
-        self.gaps = Gaps::find(&mut reader, &self.segments, times, first)?;
-        Ok(())
+        Gaps::find(&mut reader, &self.segments, times, first)
     }
 
     /// Returns what is missing, in the order of the trace.

@@ -190,6 +190,63 @@ fn opened_with(events: &[Event<'_>], of_segment: usize, is_indexed: bool) -> Ses
     session
 }
 
+#[test]
+fn a_long_trace_is_checked_when_it_is_read() {
+    let calls = (0..300_i64).flat_map(|call| {
+        let (begin, ticket) = (1000 + 20 * call, 1 + call as u32);
+        [enter(1, begin, 1, ticket), leave(1, begin + 10, 1, ticket)]
+    });
+    let events: Vec<Event<'_>> = [thread(1, "main"), method(1, "run")]
+        .into_iter()
+        .chain(calls)
+        .collect();
+    let mut bytes = trail(&events, 60);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(&bytes).expect("written");
+    let index = file.path().with_added_extension("idx");
+    let opened = |max_bytes| {
+        let trace = Trace::open(file.path()).expect("read").expect("a trail");
+        let title = "a.trail".to_owned();
+        let opened = Opened::checked_below(max_bytes, title, trace, index.clone(), |_| None);
+        Session::new(vec![opened.expect("opened")])
+    };
+    let (checked, long) = (opened(u64::MAX), opened(0));
+    // Before the damage is found, an answer may fail.
+    let early = long.answer("/api/table", "trace=0&what=methods");
+    assert_eq!(early.status, Status::Failed);
+    for session in [&checked, &long] {
+        session.prepare(|| false).expect("prepared");
+    }
+    let questions = [
+        ("/api/traces", ""),
+        ("/api/table", "trace=0&what=methods"),
+        ("/api/table", "trace=0&what=tree"),
+        ("/api/table", "trace=0&what=callers&method=0"),
+        (
+            "/api/heat",
+            "trace=0&from=0&until=8000&bins=16&rows=4&value=calls",
+        ),
+        ("/api/find", "trace=0&text=run"),
+    ];
+    for (path, query) in questions {
+        assert_eq!(
+            ask(&long, path, query),
+            ask(&checked, path, query),
+            "{path}"
+        );
+    }
+    let info = ask(&long, "/api/traces", "");
+    let remarks = info["traces"][0]["remarks"].to_string();
+    assert!(remarks.contains("damaged"), "{info}");
+    let calls = ask(&long, "/api/table", "trace=0&what=methods")["rows"][0][1].as_u64();
+    assert!(
+        calls.is_some_and(|calls| (180..300).contains(&calls)),
+        "{calls:?}"
+    );
+}
+
 /// Files that end with the test's thread.
 #[derive(Default)]
 struct Files(Vec<std::path::PathBuf>);

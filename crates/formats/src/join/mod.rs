@@ -85,18 +85,17 @@ impl Joiner {
     /// Takes the next event of the part, and passes those of the joined trace to `emit`.
     pub fn event(&mut self, event: &Event<'_>, emit: &mut dyn FnMut(&Event<'_>)) {
         self.latest = self.latest.max(event.time().unwrap_or(self.latest));
-        match event {
-            Event::TraceStart(start) => self.begin_at(start.time, emit),
-            Event::TraceEnd(_) | Event::AgentDestroy(_) => {
-                self.ending.push(event.clone().into_static());
-                return;
-            }
-            _ => {}
+        if matches!(event, Event::TraceEnd(_) | Event::AgentDestroy(_)) {
+            self.ending.push(event.clone().into_static());
+            return;
         }
         if event.is_opening() && !matches!(event, Event::Option(_)) {
             // The opening of the first part is that of all.
             if self.parts == 1 {
                 emit(event);
+            }
+            if let Event::TraceStart(start) = event {
+                self.begin_at(start.time, emit);
             }
             return;
         }
@@ -242,7 +241,10 @@ impl Joiner {
             Event::ThreadStart(start) => self.thread_start(start, emit),
             Event::ClassDef(class) => {
                 let mut class = class.clone();
-                class.thread = self.thread(class.thread);
+                class.thread = match self.pending(class.thread) {
+                    Some(_) => ThreadId::NONE,
+                    None => self.thread(class.thread),
+                };
                 self.definitions.class(class, emit);
             }
             Event::MethodDef(method) => self.definitions.define_method(method.clone(), emit),
@@ -339,10 +341,16 @@ impl Joiner {
         let Some(mut note) = Note::parse(&custom.body) else {
             return emit(&Event::Custom(custom.clone()));
         };
+        let mut thread = |id: &mut ThreadId| {
+            if let Some(place) = self.pending(*id) {
+                self.find(place, emit);
+            }
+            *id = self.thread(*id);
+        };
         match &mut note {
-            Note::Lost(lost) => lost.thread = self.thread(lost.thread),
-            Note::Burst(burst) => burst.thread = self.thread(burst.thread),
-            Note::SumsAbove(above) => above.thread = self.thread(above.thread),
+            Note::Lost(lost) => thread(&mut lost.thread),
+            Note::Burst(burst) => thread(&mut burst.thread),
+            Note::SumsAbove(above) => thread(&mut above.thread),
             Note::Demoted(demoted) => demoted.method = self.definitions.method(demoted.method),
             _ => {}
         }

@@ -170,7 +170,7 @@ impl Opened {
     }
 
     /// Forgets what was computed.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         let trace: &Trace = &self.trace;
         self.whole = Mutex::new(whole(trace));
         self.others = Mutex::new(others(trace));

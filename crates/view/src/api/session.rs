@@ -5,6 +5,7 @@ use super::longest::Longest;
 use super::query::Query;
 use super::{Fault, TIME};
 use crate::classes::Classes;
+use crate::gaps::Gaps;
 use crate::slice::LATER;
 use crate::standalone::Part;
 use crate::{Edge, Events, Method, Occurrences, Overview, Sums, ThreadSum, Totals, Trace, Wait};
@@ -31,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const STEP: Duration = Duration::from_millis(30);
 
 /// Maximum size of trails that are checked for damage when they are opened, in bytes. Of longer
-/// ones, answers about a damaged segment fail.
+/// ones, answers about a damaged segment fail until the making of the index has found it.
 const MAX_VERIFIED: u64 = 256 << 20;
 
 /// Minimum size of trails that have an index, in bytes. Others are read in no time.
@@ -105,8 +106,23 @@ impl Session {
     }
 }
 
-/// Makes what questions about a whole trace need. A trace that grows is only held for a step.
+/// Makes what questions about a whole trace need. If that finds a damaged segment in a trace that
+/// was not checked, the trace is as one that was checked when it was opened from then on.
 fn prepare(opened: &RwLock<Opened>, stop: &impl Fn() -> bool) -> io::Result<()> {
+    match prepare_sound(opened, stop) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData && !opened.read().is_checked => {
+            // Reading the file takes long, and questions are answered meanwhile.
+            let gaps = opened.read().trace.find_gaps(0)?;
+            opened.write().set_gaps(gaps);
+            prepare_sound(opened, stop)
+        }
+        done => done,
+    }
+}
+
+/// Does what [`prepare`] does, and fails if a segment is damaged. A trace that grows is only held
+/// for a step.
+fn prepare_sound(opened: &RwLock<Opened>, stop: &impl Fn() -> bool) -> io::Result<()> {
     while !stop() {
         let opened = opened.read();
         if opened.trace.index().is_some() {
@@ -144,6 +160,8 @@ pub struct Opened {
     only: Option<BTreeSet<ThreadId>>,
     /// True if questions are about a part of the trace.
     is_part: bool,
+    /// True if damaged segments of the trace are known.
+    is_checked: bool,
     /// What tells if the trace still grows; `None` if it is shown as it is.
     pub(super) writer: Option<Writer>,
     /// Where the index of the trace is to be, beside the trace or elsewhere.
@@ -171,20 +189,39 @@ pub struct Opened {
 impl Opened {
     /// Opens a trace for questions. The page calls it `title`. The index is read from `index`; if
     /// it is missing, [`Session::prepare`] makes it, with what `analyse` makes of the trace. A
-    /// trace without an index is checked first, and has none if it is damaged.
+    /// trace without an index is checked first, and has none if it is damaged. A long one is
+    /// checked when [`Session::prepare`] finds a damaged segment.
     ///
     /// # Errors
     /// If the trace can't be read, or the index is there and can't be read.
     pub fn new(
         title: String,
+        trace: Trace,
+        index: PathBuf,
+        analyse: fn(&Path) -> Option<Vec<u8>>,
+    ) -> io::Result<Self> {
+        Self::checked_below(MAX_VERIFIED, title, trace, index, analyse)
+    }
+
+    /// Does what [`Self::new`] does. Traces of more than so many bytes are long ones.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn checked_below(
+        max_bytes: u64,
+        title: String,
         mut trace: Trace,
         index: PathBuf,
         analyse: fn(&Path) -> Option<Vec<u8>>,
     ) -> io::Result<Self> {
-        if !trace.use_index(&index)? && trace.is_complete() && trace.bytes() <= MAX_VERIFIED {
+        let has_index = trace.use_index(&index)?;
+        let is_long = trace.bytes() > max_bytes;
+        if !has_index && !is_long && trace.is_complete() {
             trace.verify()?;
         }
         let opened = Self {
+            // One that lacks its end was checked when it was opened.
+            is_checked: !is_long || !trace.is_complete(),
             index,
             analyse,
             ..Self::without_index(title, trace)
@@ -215,6 +252,7 @@ impl Opened {
             remarks: Vec::new(),
             only: None,
             is_part: false,
+            is_checked: false,
             writer: None,
             sums: Kept::default(),
             totals: Kept::default(),
@@ -230,10 +268,16 @@ impl Opened {
 
     /// Returns true if the trace has an index or will have one.
     fn is_indexed(&self) -> bool {
-        !self.is_part
-            && self.trace.is_complete()
-            && self.trace.bytes() >= MIN_INDEXED
-            && self.trace.is_complete()
+        !self.is_part && self.trace.is_complete() && self.trace.bytes() >= MIN_INDEXED
+    }
+
+    /// Takes over which segments are damaged, and forgets what was computed of them.
+    fn set_gaps(&mut self, gaps: Gaps) {
+        self.trace.set_gaps(gaps);
+        self.is_checked = true;
+        self.trace.set_waiting(self.is_indexed());
+        self.indexed.store(0, Ordering::Relaxed);
+        self.forget();
     }
 
     /// Makes the index, if the trace is to have one.

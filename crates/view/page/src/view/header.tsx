@@ -135,7 +135,9 @@ function Missing({ trace, info }: { trace: number; info: TraceInfo }): JSX.Eleme
   }, [isOpen]);
   const lost = info.missing.reduce((sum, gap) => sum + gap.events, 0);
   const isComplete = info.missing.length === 0 && info.remarks.length === 0;
-  if (isComplete) return <span class="badge good">{info.live ? '✓ 0 lost so far' : '✓ complete: 0 lost'}</span>;
+  // A long trace may turn out to be damaged until all of it is read.
+  const isKnown = !info.live && info.indexed >= 1;
+  if (isComplete) return <span class="badge good">{isKnown ? '✓ complete: 0 lost' : '✓ 0 lost so far'}</span>;
   const title = info.missing.length === 0 ? plural(info.remarks.length, 'remark') : `⚠ ${shortCount(lost)} events missing`;
   return (
     <span class="missing" ref={box}>
