@@ -433,9 +433,16 @@ fn assert_followed(trail: &[u8], is_damaged: bool, cuts: &[usize], spans: &[Stri
             assert!(open(file.path(), false).is_none());
             continue;
         };
-        json(followed, "/api/traces", "");
-        let is_prepared = followed.prepare(|| false).is_ok();
         let anew = open(file.path(), false).expect("a trail");
+        // A damaged trail is looked at more seldom, as it is read as a whole.
+        let known = |session| Asked::new(session).1;
+        for _ in 0..400 {
+            if known(followed) == known(&anew) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let is_prepared = followed.prepare(|| false).is_ok();
         assert_eq!(is_prepared, anew.prepare(|| false).is_ok());
         let ((followed, trace), (anew, expected)) = (Asked::new(followed), Asked::new(&anew));
         assert_eq!(trace, expected, "after {cut} bytes");
@@ -485,8 +492,6 @@ proptest! {
         assert_followed(&trail, false, &cuts, &spans(&some));
     }
 
-    // To be mended: what an answer about damaged segments fails at depends on the earlier ones.
-    #[ignore = "some runs find that one of both traces has an answer and the other fails"]
     #[test]
     fn a_damaged_trail_that_grows_is_as_one_that_is_opened_anew(
         actions in actions(),
